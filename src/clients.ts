@@ -52,7 +52,7 @@ const quorums = noClients();
 const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for what a user passed, recognized by its methods and never by its class. */
-export function backendOf(target: RedisTarget | Backend): Backend {
+export function backendOf(target: unknown): Backend {
   if (typeof target !== 'object' || target === null) throw unknownTarget(target);
   if (Array.isArray(target)) return quorumOf(target);
   if (isBackend(target)) return target;

@@ -19,6 +19,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
   wire: 'messages that anybody may send; garbage collection',
   faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
+  keeper: 'blocked loops of processes that hold permits, with real time',
   topologies: 'failover of a real cluster and of real sentinels',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
@@ -78,6 +79,11 @@ const PROGRAMS: readonly Part[] = [
     name: `chaos-${topology}`,
     what: 'many real processes, killed, stopped and cut off by a seed; the history is checked',
     script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
+  })),
+  ...['single', 'sentinel', 'cluster'].map((topology) => ({
+    name: `chaos-keeper-${topology}`,
+    what: 'the same with keepers, and loops that are blocked: permits outlive that',
+    script: ['chaos', '--keeper', '--topology', topology, '--minutes', '1', '--out', CHAOS_REPORTS],
   })),
   { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },
   {

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
@@ -7,12 +7,24 @@ import type { Build } from '../peers/catalog.js';
 import { withoutTelemetry } from './without-telemetry.js';
 
 const source = fileURLToPath(new URL('../workers/worker.ts', import.meta.url));
+const thread = fileURLToPath(new URL('../../src/keeper/worker.ts', import.meta.url));
 // Inside this folder, where the peers are found.
 const output = fileURLToPath(new URL('../dist/', import.meta.url));
 
+/** The file that a keeper's thread starts with is beside the program, which has the same name. */
+const threadApart: Plugin = {
+  name: 'thread-apart',
+  setup: (plugin) => {
+    plugin.onLoad({ filter: /\/keeper\/keeper\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace('./worker.js', './keeper-thread.js'),
+      loader: 'ts',
+    }));
+  },
+};
+
 const plugins: Record<Build, Plugin[]> = {
-  whole: [],
-  'without-telemetry': [withoutTelemetry],
+  whole: [threadApart],
+  'without-telemetry': [threadApart, withoutTelemetry],
 };
 
 /** What a worker process runs, once it is built. */
@@ -28,7 +40,7 @@ export async function buildWorkerPrograms(): Promise<void> {
   rmSync(output, { recursive: true, force: true });
   for (const [name, added] of Object.entries(plugins)) {
     await build({
-      entryPoints: [source],
+      entryPoints: { worker: source, 'keeper-thread': thread },
       outdir: `${output}${name}`,
       bundle: true,
       splitting: true,

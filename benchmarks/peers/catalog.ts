@@ -4,6 +4,7 @@ export type PeerId =
   | 'redsem-node-redis'
   | 'redsem-ioredis'
   | 'redsem-memory'
+  | 'redsem-kept'
   | 'redis-semaphore'
   | 'redlock'
   | 'bottleneck'
@@ -49,7 +50,8 @@ function entry(
   return { id, label, kind, load, ...usual, ...more };
 }
 
-type RedsemConnect = 'connectNodeRedis' | 'connectIoredis' | 'connectMemory' | 'connectHeard';
+type RedsemConnect =
+  'connectNodeRedis' | 'connectIoredis' | 'connectKept' | 'connectMemory' | 'connectHeard';
 
 /** A bundle imports what its process needs only when it is asked to. */
 const redsem = (name: RedsemConnect) => async (): Promise<Adapter> => {
@@ -87,6 +89,14 @@ export const embedded: Peer = entry(
   redsem('connectMemory'),
 );
 
+/** Its permits are renewed by a separate thread. */
+export const kept: Peer = entry(
+  'redsem-kept',
+  'redsem (ioredis), with a keeper',
+  'redsem',
+  redsem('connectKept'),
+);
+
 /** redsem with and without a listener on its channels, and the least that either could cost. */
 export const telemetryPeers: readonly Peer[] = [
   entry('telemetry-removed', 'telemetry left out', 'floor', nodeRedis, {
@@ -103,7 +113,7 @@ export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
   { id: 'start-node-redis', label: 'redsem run (node-redis)' },
 ];
 
-const all = [...peers, embedded, ...telemetryPeers];
+const all = [...peers, embedded, kept, ...telemetryPeers];
 
 /** Whether its scripts are redsem's: with telemetry or without. */
 export function isRedsem(peer: Peer): boolean {

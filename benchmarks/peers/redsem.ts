@@ -10,6 +10,7 @@ import {
   type RedisTarget,
   Semaphore,
 } from '../../src/index.js';
+import { Keeper } from '../../src/keeper/index.js';
 import { telemetry } from '../../src/telemetry.js';
 import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
@@ -17,6 +18,16 @@ import { openIoredis } from './ioredis-client.js';
 export async function connectIoredis(url: string): Promise<Connection> {
   const client = await openIoredis(url);
   return redsemConnection(client, () => client.disconnect());
+}
+
+export async function connectKept(url: string): Promise<Connection> {
+  const client = await openIoredis(url);
+  const keeper = new Keeper({ ioredis: { port: Number(new URL(url).port) } });
+  return redsemConnection(
+    client,
+    () => void keeper.close().then(() => client.disconnect()),
+    keeper,
+  );
 }
 
 export async function connectNodeRedis(url: string): Promise<Connection> {
@@ -52,13 +63,17 @@ export async function connectHeard(url: string): Promise<Connection> {
   return connection;
 }
 
-function redsemConnection(client: RedisTarget | Backend, closeClient: () => void): Connection {
+function redsemConnection(
+  client: RedisTarget | Backend,
+  closeClient: () => void,
+  keeper?: Keeper,
+): Connection {
   const semaphores = new Map<string, Semaphore>();
   let keyed: KeyedMutex | undefined;
   let perKey: KeyedSemaphore | undefined;
   return {
     acquire: async (name, limit, ttl, wanted) => {
-      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, { limit, ttl });
+      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, { limit, ttl, keeper });
       semaphores.set(name, semaphore);
       const handle = await semaphore.acquire(wanted);
       return () => handle.release();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
-import { type Peer, semaphores } from '../peers/catalog.js';
+import { kept, type Peer, semaphores } from '../peers/catalog.js';
 import type { Measured } from '../report/results.js';
 import { atMost, eitherClient } from '../report/verdict.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
@@ -41,7 +41,7 @@ const columns = [
 ];
 
 /** The peers that can: more than one permit a name, kept alive while held. */
-const able = semaphores.filter((peer) => peer.extends && peer.maxLimit >= handles);
+const able = [...semaphores, kept].filter((peer) => peer.extends && peer.maxLimit >= handles);
 
 async function measure(
   stage: Stage,
@@ -77,7 +77,7 @@ export const held: Question = {
     (pace === 'full' ? [one, many] : [smoke]).flatMap((scenario) =>
       casesOf(able, scenario.title, (stage, peer) => measure(stage, peer, scenario, pace)),
     ),
-  tables: tablesOf(semaphores, columns),
+  tables: tablesOf([...semaphores, kept], columns),
   verdicts: (results) =>
     [one, many].map(({ title }) =>
       atMost(

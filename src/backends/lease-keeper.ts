@@ -15,26 +15,28 @@ export interface KeptSemaphore {
 
 export interface KeptTicket {
   readonly id: string;
-  readonly slots: readonly number[];
   readonly fencingToken: number;
 }
 
 /** A lease that a keeper gets. */
 export interface KeepableLease extends KeptTicket {
+  /** Of its semaphore. */
+  readonly name: string;
   /** Milliseconds for which it is valid now. */
   readonly remaining: number;
+  /** The keeper renews it no more. */
+  takeBack(): void;
   /** The backend says that its ticket is gone. */
   lose(reason: LostReason): void;
+  extend(): Promise<void>;
 }
 
-/** A lease that another thread renews. */
+/** A lease that another thread renews, until it is taken back. */
 export interface KeptLease {
   /** Milliseconds for which it is valid by the last renewal of the keeper; may be negative. */
-  readonly left: number;
+  left(): number;
   /** Why its ticket is gone, as soon as the keeper knows it. */
-  readonly loss: LostReason | undefined;
-  /** The keeper has given it up. */
-  readonly isOver: boolean;
+  loss(): LostReason | undefined;
   /** Resolves with false when the keeper cannot renew it now. */
   extend(): Promise<boolean>;
   /** It is renewed no more, from this moment on. */

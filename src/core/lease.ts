@@ -7,9 +7,9 @@ import { BackendError, HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Instant } from '../time/clock.js';
-import { elapsedSince, randomBy } from '../time/clock.js';
+import { elapsedSince, instant, randomBy } from '../time/clock.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { validityLeft } from '../time/server-clock.js';
+import { validityLeft, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
 import type { ExtendItem, Verdict } from './operations.js';
@@ -64,8 +64,7 @@ export class Lease extends Release implements ExtendItem {
   #dueAt = Infinity;
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
-  #validFrom: Instant | undefined;
-  #validFor = 0;
+  #window: ValidityWindow | undefined;
   #extensions: Extensions | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
@@ -82,8 +81,7 @@ export class Lease extends Release implements ExtendItem {
   hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
-    this.#validFrom = window.from;
-    this.#validFor = window.duration;
+    this.#window = window;
     const now = this.link.clock.monotonic();
     const remaining = this.#left(now);
     if (remaining <= 0) return false;
@@ -119,9 +117,14 @@ export class Lease extends Release implements ExtendItem {
   }
 
   #left(now?: number): number {
-    if (this.#validFrom === undefined || this.#kept?.loss !== undefined) return 0;
-    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock, now);
-    return Math.max(0, left, this.#kept?.left ?? 0);
+    if (this.#kept?.loss() !== undefined) return 0;
+    return Math.max(0, this.#leftHere(now), this.#kept?.left() ?? 0);
+  }
+
+  /** By the extensions of this thread. */
+  #leftHere(now?: number): number {
+    if (this.#window === undefined) return 0;
+    return validityLeft(this.#window.from, this.#window.duration, this.link.clock, now);
   }
 
   /**
@@ -131,9 +134,16 @@ export class Lease extends Release implements ExtendItem {
   look(): number {
     const { remaining } = this;
     if (remaining > 0) return remaining;
-    // Heard on the next tick: this is called from getters.
-    this.lose(this.#kept?.loss ?? 'expired', this.lastError, false);
+    // Notified on the next tick: this is called from getters.
+    this.lose(this.#kept?.loss() ?? 'expired', this.lastError, false);
     return 0;
+  }
+
+  /** A keeper extends it no more: what that knew last is known here from now on. */
+  takeBack(): void {
+    const window = windowOf(instant(this.link.clock), this.remaining);
+    this.#kept = undefined;
+    if (this.stage === 'held') this.#window = window;
   }
 
   /**
@@ -141,10 +151,9 @@ export class Lease extends Release implements ExtendItem {
    * half a period late before this thread helps out.
    */
   #dueIn(now: number): number {
-    const kept = this.#kept;
     const due = this.#dueAt - now;
-    if (kept === undefined || kept.isOver) return due;
-    return Math.max(due, kept.left - this.ttl + 1.5 * this.link.extendEvery);
+    if (this.#kept === undefined) return due;
+    return Math.max(due, this.#kept.left() - this.ttl + 1.5 * this.link.extendEvery);
   }
 
   /** It is extended at that monotonic time, unless it was asked for earlier. */
@@ -175,7 +184,7 @@ export class Lease extends Release implements ExtendItem {
     const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
-    else if (this.#kept !== undefined && remaining <= this.#kept.left) this.#tellExtended();
+    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left()) this.#tellExtended();
     this.#setBeat(now, remaining);
   }
 
@@ -228,7 +237,7 @@ export class Lease extends Release implements ExtendItem {
     this.#confirm(call.sent);
     if (telemetry.extend.active) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
-    if (this.#kept?.isOver !== false) this.#kept = this.link.keep?.(this);
+    this.#kept ??= this.link.keep?.(this);
     this.#tellExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
@@ -237,16 +246,14 @@ export class Lease extends Release implements ExtendItem {
 
   /** A late reply never shortens what is known. */
   #confirm(sent: Instant): void {
-    const { clock } = this.link;
-    const { ttl } = this;
+    const { ttl, link } = this;
     this.#isClaimed = true;
     if (this.#extensions !== undefined) this.#extensions.failures = 0;
     this.lastError = undefined;
     const left =
-      this.#validFrom === undefined ? 0 : this.#validFor - elapsedSince(this.#validFrom, clock);
-    if (ttl - elapsedSince(sent, clock) <= left) return;
-    this.#validFrom = sent;
-    this.#validFor = ttl;
+      this.#window && this.#window.duration - elapsedSince(this.#window.from, link.clock);
+    if (ttl - elapsedSince(sent, link.clock) <= (left ?? 0)) return;
+    this.#window = { from: sent, duration: ttl };
   }
 
   #onGone(reason: 'missing' | 'revoked'): void {
@@ -394,8 +401,8 @@ export class Lease extends Release implements ExtendItem {
   #overrun(): number {
     const { clock } = this.link;
     const reason = this.loss?.reason ?? 'expired';
-    if (reason === 'closed' || this.#validFrom === undefined) return 0;
+    if (reason === 'closed' || this.#window === undefined) return 0;
     if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
-    return Math.max(0, elapsedSince(this.#validFrom, clock) - this.#validFor);
+    return Math.max(0, elapsedSince(this.#window.from, clock) - this.#window.duration);
   }
 }

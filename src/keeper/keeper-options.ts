@@ -28,41 +28,29 @@ export interface KeeperOptions {
   readonly maxStall?: number | undefined;
 }
 
-/** How the keeper's thread gets its client. */
-export type ClientSource = Omit<KeeperOptions, 'maxStall'>;
+/** The same as they cross to the keeper's thread. */
+export interface KeeperTerms extends KeeperOptions {
+  readonly maxStall: number;
+}
 
 /** @throws {TypeError | RangeError} at once, naming option, expectation and value */
-export function resolveKeeper(options: KeeperOptions): {
-  readonly source: ClientSource;
-  readonly maxStall: number;
-} {
+export function resolveKeeper(options: KeeperOptions): KeeperTerms {
   checkOptions(options, OPTIONS, 'options of a Keeper');
   const { ioredis, redis, module, maxStall = 60_000 } = options;
   milliseconds('maxStall', maxStall, 100, LONGEST_TIMER);
-  const given = Object.entries({ ioredis, redis, module }).filter(
-    ([, value]) => value !== undefined,
-  );
+  const url = module === undefined ? undefined : String(module);
+  const given = Object.entries({ ioredis, redis, module: url }).filter(([, value]) => value);
+  const name = given.map(([each]) => each).join(', ');
   if (given.length !== 1) {
-    const names = given.map(([name]) => name).join(', ') || 'none';
-    throw typeError(`options: expected one of ioredis, redis and module, got ${names}`);
+    throw typeError(`options: expected one of ioredis, redis and module, got ${name || 'none'}`);
   }
-  if (module !== undefined) return { source: { module: checkModule(module) }, maxStall };
-  for (const [name, value] of given) checkCloneable(name, value);
-  return { source: { ioredis, redis }, maxStall };
-}
-
-function checkModule(module: unknown): string {
-  if (module instanceof URL) return module.href;
-  if (typeof module === 'string' && module !== '') return module;
-  throw typeError(`module: expected the URL of a module, got ${formatValue(module)}`);
-}
-
-function checkCloneable(name: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null) {
-    throw typeError(`${name}: expected an object of options, got ${formatValue(value)}`);
+  const value = ioredis ?? redis ?? module;
+  if (url === undefined ? typeof value !== 'object' : !URL.canParse(url)) {
+    const expected = url === undefined ? 'an object of options' : 'the URL of a module';
+    throw typeError(`${name}: expected ${expected}, got ${formatValue(value)}`);
   }
   try {
-    structuredClone(value);
+    return structuredClone({ ioredis, redis, module: url, maxStall });
   } catch (error) {
     throw typeError(
       `${name}: expected options that can cross to another thread (no functions, no streams; use module instead, whose default export gives the client), got ${formatValue(value)}: ${describe(error)}`,

@@ -11,6 +11,7 @@ import type { KeeperOptions } from './keeper-options.js';
 import { resolveKeeper } from './keeper-options.js';
 import { KeptLeases } from './kept-leases.js';
 import type { Notice } from './messages.js';
+import { together } from './messages.js';
 import type { WorkerData } from './worker.js';
 
 /** Something that somebody should know, though permits are renewed all the same. */
@@ -39,7 +40,6 @@ export interface KeeperEvents {
 export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   readonly #worker: Worker;
   readonly #leases: KeptLeases;
-  #isClosed = false;
 
   /**
    * @param options how its thread connects, and `maxStall`
@@ -47,39 +47,35 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
    */
   constructor(options: KeeperOptions) {
     super();
-    const { source, maxStall } = resolveKeeper(options);
+    const terms = resolveKeeper(options);
     this.#leases = new KeptLeases({
-      clock: systemClock,
-      // Both read the same clock of the machine, from other origins.
-      origin: threadClock.monotonic() - systemClock.monotonic(),
-      maxStall,
-      send: (orders) => this.#worker.postMessage(orders),
+      clock: threadClock,
+      maxStall: terms.maxStall,
+      send: together((orders) => this.#worker.postMessage(orders)),
+      warn: (why) => this.#warn(why),
     });
-    const data: WorkerData = { source, maxStall, buffer: this.#leases.shared.buffer };
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: data,
+      workerData: { ...terms, buffer: this.#leases.shared.buffer } satisfies WorkerData,
       name: 'redsem keeper',
-      // Renewals make little garbage: the thread's own heap stays small.
-      resourceLimits: { maxYoungGenerationSizeMb: 2 },
+      // Renewals make little garbage: the thread's own heap stays small. 65 536 leases fit.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 },
     });
-    this.#worker.on('message', (notice: Notice) => this.#onNotice(notice));
+    this.#worker.on('message', (notices: readonly Notice[]) => {
+      for (const notice of notices) this.#leases.hear(notice);
+    });
     this.#worker.on('error', (error) => this.#onEnd(describe(error)));
-    this.#worker.on('exit', (code) => this.#onEnd(`it has ended with code ${code}`));
+    this.#worker.on('exit', (code) => this.#onEnd(`code ${code}`));
     // Listeners keep the process alive: so at the end.
     this.#worker.unref();
   }
 
   /** Called by the semaphores that have this keeper. */
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
-    if (!(backend instanceof RedisBackend)) {
-      throw typeError(
-        'keeper: expected none in memory, on several masters or on a custom backend, got one',
-      );
-    }
-    if (clock !== systemClock) {
-      throw typeError('keeper: expected none beside a custom clock, got one');
-    }
-    return this.#leases.open(semaphore);
+    const isFit = backend instanceof RedisBackend && clock === systemClock;
+    if (isFit) return this.#leases.open(semaphore);
+    throw typeError(
+      'keeper: expected none in memory, on several masters, on a custom backend or beside a clock, got one',
+    );
   }
 
   /**
@@ -87,19 +83,12 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
    * Idempotent; never rejects.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#leases.end();
     await this.#worker.terminate();
   }
 
-  #onNotice(notice: Notice): void {
-    if (notice.what === 'trouble') this.#warn(`cannot renew: ${notice.text}`);
-    else this.#leases.hear(notice);
-  }
-
   #onEnd(why: string): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.#leases.isOver) return;
     this.#leases.end();
     this.#warn(`has ended: ${why}`);
   }

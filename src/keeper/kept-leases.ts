@@ -1,172 +1,137 @@
-import type { Keep, KeepableLease, KeptLease, KeptSemaphore } from '../backends/lease-keeper.js';
-import type { LostReason } from '../errors.js';
+import type { Keep, KeepableLease, KeptSemaphore } from '../backends/lease-keeper.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Notice, Order } from './messages.js';
-import type { SharedMoment } from './shared-leases.js';
-import { MOST_LEASES, SharedLeases, until } from './shared-leases.js';
+import { MOST_LEASES, SharedLeases } from './shared-leases.js';
 
 /** How often the holders' thread shows that it is alive, in milliseconds at most. */
 const LONGEST_BEAT = 1000;
 
 export interface KeptLeasesOptions {
+  /** The one that all threads of the process share. */
   readonly clock: Clock;
-  /** What to add to its monotonic times to get those that all threads share. */
-  readonly origin: number;
   /** Milliseconds. */
   readonly maxStall: number;
-  send(orders: readonly Order[]): void;
+  /** In the order of the calls, and before the caller of an `acquire` runs: it may block at once. */
+  readonly send: (order: Order) => void;
+  /** `why`: the keeper's thread cannot renew. */
+  warn(why: string): void;
 }
 
 /** The leases of this thread that the keeper's thread renews. */
 export class KeptLeases {
-  readonly shared: SharedLeases = new SharedLeases();
+  readonly shared: SharedLeases;
   readonly #options: KeptLeasesOptions;
   readonly #beat: Wakeup;
-  readonly #leases = new Map<number, Kept>();
-  /** Places that were in use and are free again; behind `#used` all are free. */
+  /** By their places, until that thread has written its last about them. */
+  readonly #leases = new Map<number, KeepableLease>();
+  /** Places that were in use and are free again. */
   readonly #free: number[] = [];
-  #used = 0;
-  #semaphores = 0;
-  #orders: Order[] = [];
   /** Callers of `extend`, by the numbers of their orders. */
   readonly #extending = new Map<number, (done: boolean) => void>();
   #lastNumber = 0;
-  #isOver = false;
+  /** Semaphores whose permits are not where the keeper looks. */
+  readonly #elsewhere = new Set<string>();
+  /** That thread is up, and its renewals work. */
+  #canRenew = false;
+  /** There is no other thread any more. */
+  isOver = false;
 
   constructor(options: KeptLeasesOptions) {
     this.#options = options;
+    this.shared = new SharedLeases(options.clock);
     this.#beat = new Wakeup(options.clock, false, () => this.#showAlive());
   }
 
   /** Of what is given no more may cross to the other thread. */
   open({ key, limit, ttl, extendEvery, retry }: KeptSemaphore): Keep {
+    const { shared } = this;
+    const { send } = this.#options;
     const semaphore = { key, limit, ttl, extendEvery, retry };
-    const number = (this.#semaphores += 1);
     return (lease) => {
-      const place = this.#isOver || extendEvery === 0 ? undefined : this.#takePlace();
-      if (place === undefined) return undefined;
-      const { id, slots, fencingToken, remaining } = lease;
-      const { monotonic, wall } = this.now();
+      if (this.isOver || extendEvery === 0) return undefined;
+      const place = this.#free.pop() ?? this.#leases.size;
+      if (place === MOST_LEASES) return undefined;
+      this.#leases.set(place, lease);
       this.#showAlive();
-      this.shared.open(place, { monotonic: monotonic + remaining, wall: wall + remaining });
-      const kept = new Kept(this, lease, place);
-      this.#leases.set(place, kept);
-      const ticket = { id, slots, fencingToken };
-      this.#order({ do: 'keep', place, number, semaphore, ticket });
-      return kept;
+      shared.setLeft(place, lease.remaining);
+      shared.setState(place, 'kept');
+      const { id, fencingToken } = lease;
+      send({ do: 'keep', place, semaphore, ticket: { id, fencingToken } });
+      return {
+        left: () => shared.left(place),
+        loss: () => shared.loss(place),
+        extend: () => this.#extend(place),
+        stop: () => {
+          // Before the order arrives, an extension may be about to leave.
+          shared.setState(place, 'stopped');
+          send({ do: 'stop', place });
+        },
+      };
     };
   }
 
   /** What the keeper's thread says. */
   hear(notice: Notice): void {
-    if (notice.what === 'lost') {
-      this.#leases.get(notice.place)?.lease.lose(notice.reason);
-    } else if (notice.what === 'extended') {
+    if (notice.what === 'free') return this.#onFree(notice.place);
+    if (notice.what === 'extended') {
       this.#extending.get(notice.number)?.(notice.done);
       this.#extending.delete(notice.number);
-    } else if (notice.what === 'free') {
-      for (const place of notice.places) this.#end(place);
-      this.#free.push(...notice.places);
+    } else if (notice.text === undefined) {
+      this.#canRenew = true;
+    } else {
+      this.#stopExtending();
+      this.#options.warn(`cannot renew: ${notice.text}`);
     }
   }
 
-  /** There is no other thread any more. */
   end(): void {
-    this.#isOver = true;
+    this.isOver = true;
+    for (const lease of this.#leases.values()) lease.takeBack();
+    this.#leases.clear();
     this.#beat.stop();
-    for (const place of this.#leases.keys()) this.#end(place);
+    this.#stopExtending();
+  }
+
+  /** Resolves with false when the keeper cannot. */
+  #extend(place: number): Promise<boolean> {
+    if (!this.#canRenew) return Promise.resolve(false);
+    const number = (this.#lastNumber += 1);
+    this.#options.send({ do: 'extend', place, number });
+    return new Promise((resolve) => this.#extending.set(number, resolve));
+  }
+
+  #stopExtending(): void {
+    this.#canRenew = false;
     for (const settle of this.#extending.values()) settle(false);
     this.#extending.clear();
   }
 
-  now(): SharedMoment {
-    const { clock, origin } = this.#options;
-    return { monotonic: clock.monotonic() + origin, wall: clock.wall() };
-  }
-
-  extend(place: number): Promise<boolean> {
-    const number = (this.#lastNumber += 1);
-    return new Promise((resolve) => {
-      this.#extending.set(number, resolve);
-      this.#order({ do: 'extend', place, number });
-    });
-  }
-
-  stop(place: number): void {
-    // Before the order arrives, an extension may be about to leave.
-    this.shared.stop(place);
-    this.#order({ do: 'stop', place });
-  }
-
-  #end(place: number): void {
-    const kept = this.#leases.get(place);
+  #onFree(place: number): void {
+    const lease = this.#leases.get(place);
+    const [loss, state] = [this.shared.loss(place), this.shared.state(place)];
     this.#leases.delete(place);
-    kept?.giveUp();
+    this.#free.push(place);
     if (this.#leases.size === 0) this.#beat.stop();
+    lease?.takeBack();
+    if (loss !== undefined) lease?.lose(loss);
+    // The keeper may have looked elsewhere: an extension by this thread shows that.
+    if (state === 'unseen') lease?.extend().then(() => this.#onElsewhere(lease.name), ignore);
   }
 
-  #takePlace(): number | undefined {
-    const free = this.#free.pop();
-    if (free !== undefined || this.#used === MOST_LEASES) return free;
-    this.#used += 1;
-    return this.#used - 1;
-  }
-
-  /** Before the caller of an `acquire` runs: it may block this thread at once. */
-  #order(order: Order): void {
-    if (this.#orders.push(order) > 1) return;
-    queueMicrotask(() => {
-      const orders = this.#orders;
-      this.#orders = [];
-      if (!this.#isOver) this.#options.send(orders);
-    });
+  #onElsewhere(name: string): void {
+    if (this.#elsewhere.has(name)) return;
+    this.#elsewhere.add(name);
+    this.#options.warn(`finds none of ${JSON.stringify(name)}: another server or database?`);
   }
 
   #showAlive(): void {
-    const { clock, maxStall, origin } = this.#options;
+    const { clock, maxStall } = this.#options;
     const now = clock.monotonic();
-    this.shared.beat(now + origin);
-    const beat = Math.min(LONGEST_BEAT, maxStall / 4);
-    if (!this.#isOver) this.#beat.wakeBy(now + beat, now);
+    this.shared.beat();
+    this.#beat.wakeBy(now + Math.min(LONGEST_BEAT, maxStall / 4), now);
   }
 }
 
-class Kept implements KeptLease {
-  readonly lease: KeepableLease;
-  readonly #leases: KeptLeases;
-  readonly #place: number;
-  /** Its end as the keeper knew it last: its place may be another lease's by now. */
-  #lastEnd: SharedMoment | undefined;
-
-  constructor(leases: KeptLeases, lease: KeepableLease, place: number) {
-    this.lease = lease;
-    this.#leases = leases;
-    this.#place = place;
-  }
-
-  get isOver(): boolean {
-    return this.#lastEnd !== undefined;
-  }
-
-  get left(): number {
-    const end = this.#lastEnd ?? this.#leases.shared.end(this.#place);
-    return until(end, this.#leases.now());
-  }
-
-  get loss(): LostReason | undefined {
-    return this.isOver ? undefined : this.#leases.shared.loss(this.#place);
-  }
-
-  extend(): Promise<boolean> {
-    return this.isOver ? Promise.resolve(false) : this.#leases.extend(this.#place);
-  }
-
-  stop(): void {
-    if (!this.isOver) this.#leases.stop(this.#place);
-  }
-
-  giveUp(): void {
-    this.#lastEnd = this.#leases.shared.end(this.#place);
-  }
-}
+/** The lease is over. */
+function ignore(): void {}

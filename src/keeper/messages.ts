@@ -1,12 +1,9 @@
 import type { KeptSemaphore, KeptTicket } from '../backends/lease-keeper.js';
-import type { LostReason } from '../errors.js';
 
 /** `place`: of the lease in the shared memory. */
 export interface KeepOrder {
   readonly do: 'keep';
   readonly place: number;
-  /** The semaphore object's number. */
-  readonly number: number;
   readonly semaphore: KeptSemaphore;
   readonly ticket: KeptTicket;
 }
@@ -19,9 +16,21 @@ export type Order =
 
 /** From the thread of the keeper to that of the holders. */
 export type Notice =
-  /** `text`: why a renewal failed; the first of an outage. */
-  | { readonly what: 'trouble'; readonly text: string }
-  | { readonly what: 'lost'; readonly place: number; readonly reason: LostReason }
+  /** Why renewals fail. Undefined: it can renew, at its start and after an outage. */
+  | { readonly what: 'trouble'; readonly text: string | undefined }
   | { readonly what: 'extended'; readonly number: number; readonly done: boolean }
-  /** The keeper's thread writes no more about the leases in these places. */
-  | { readonly what: 'free'; readonly places: readonly number[] };
+  /** The keeper's thread writes no more about the lease in this place. */
+  | { readonly what: 'free'; readonly place: number };
+
+/** Sends what is given in one turn together, in order and before any caller that awaits goes on. */
+export function together<Item>(send: (items: readonly Item[]) => void): (item: Item) => void {
+  let gathered: Item[] = [];
+  return (item) => {
+    if (gathered.push(item) > 1) return;
+    queueMicrotask(() => {
+      const items = gathered;
+      gathered = [];
+      send(items);
+    });
+  };
+}

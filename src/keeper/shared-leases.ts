@@ -1,28 +1,23 @@
 import type { LostReason } from '../errors.js';
+import type { Clock } from '../time/clock.js';
+import { elapsedSince } from '../time/clock.js';
 
 /** How many leases one keeper holds at most. The memory of those never used costs nothing. */
 export const MOST_LEASES = 65_536;
 
-/** Numbers of 64 bits in front of the leases: when the holders' thread was last seen alive. */
-const HEAD = 1;
-
-/** Numbers of 64 bits for each lease. */
-const ENDS_BY = 0;
+/**
+ * Numbers of 64 bits for each lease: its end by both clocks, and its state. Before them there is
+ * one: when the holders' thread was last seen alive.
+ */
+const WIDTH = 3;
 const ENDS_BY_WALL = 1;
 const STATE = 2;
-const WIDTH = 3;
-
-/** States of a lease; the others are its losses. */
-const KEPT = 0n;
-const STOPPED = 1n;
-const LOSSES: readonly LostReason[] = ['missing', 'revoked'];
-const FIRST_LOSS = 2n;
-
-/** A moment on both clocks of the machine, which all its threads share: milliseconds. */
-export interface SharedMoment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
+/**
+ * `stopped`: the holders' thread wants it no more. `unseen`: the keeper has never found its ticket.
+ * The last two: its ticket is gone, and why.
+ */
+const STATES = ['kept', 'stopped', 'unseen', 'missing', 'revoked'] as const;
+type State = (typeof STATES)[number];
 
 /**
  * What both threads know of leases, in memory that they share: the keeper's thread writes how long
@@ -31,77 +26,64 @@ export interface SharedMoment {
  */
 export class SharedLeases {
   readonly buffer: SharedArrayBuffer;
+  readonly #clock: Clock;
   readonly #numbers: BigInt64Array;
 
-  static get most(): number {
-    return MOST_LEASES;
+  /** @param clock the one that all threads of the process share */
+  constructor(clock: Clock, buffer?: SharedArrayBuffer) {
+    this.#clock = clock;
+    this.buffer = buffer ?? new SharedArrayBuffer(8 * (1 + WIDTH * MOST_LEASES));
+    this.#numbers = new BigInt64Array(this.buffer);
   }
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8 * (HEAD + WIDTH * MOST_LEASES))) {
-    this.buffer = buffer;
-    this.#numbers = new BigInt64Array(buffer);
-  }
-
-  /** The holders' thread is alive at that monotonic time. */
-  beat(now: number): void {
-    Atomics.store(this.#numbers, 0, inMicroseconds(now));
+  /** The holders' thread is alive. */
+  beat(): void {
+    this.#write(0, this.#clock.monotonic());
   }
 
   /** Milliseconds for which the holders' thread has stood still. */
-  stillFor(now: number): number {
-    return now - inMilliseconds(Atomics.load(this.#numbers, 0));
+  get stillFor(): number {
+    return this.#clock.monotonic() - this.#read(0);
   }
 
-  open(place: number, end: SharedMoment): void {
-    this.setEnd(place, end);
-    Atomics.store(this.#numbers, indexOf(place, STATE), KEPT);
+  /** `left`: milliseconds for which it is valid. */
+  setLeft(place: number, left: number): void {
+    this.#write(indexOf(place), this.#clock.monotonic() + left);
+    this.#write(indexOf(place) + ENDS_BY_WALL, this.#clock.wall() + left);
   }
 
-  setEnd(place: number, { monotonic, wall }: SharedMoment): void {
-    Atomics.store(this.#numbers, indexOf(place, ENDS_BY), inMicroseconds(monotonic));
-    Atomics.store(this.#numbers, indexOf(place, ENDS_BY_WALL), inMicroseconds(wall));
+  /** Milliseconds until its end, by the clock that comes there first. */
+  left(place: number): number {
+    const monotonic = this.#read(indexOf(place));
+    return -elapsedSince(
+      { monotonic, wall: this.#read(indexOf(place) + ENDS_BY_WALL) },
+      this.#clock,
+    );
   }
 
-  end(place: number): SharedMoment {
-    const monotonic = Atomics.load(this.#numbers, indexOf(place, ENDS_BY));
-    const wall = Atomics.load(this.#numbers, indexOf(place, ENDS_BY_WALL));
-    return { monotonic: inMilliseconds(monotonic), wall: inMilliseconds(wall) };
+  setState(place: number, state: State): void {
+    this.#write(indexOf(place) + STATE, STATES.indexOf(state));
   }
 
-  /** The holders' thread wants it no more. */
-  stop(place: number): void {
-    Atomics.store(this.#numbers, indexOf(place, STATE), STOPPED);
-  }
-
-  isStopped(place: number): boolean {
-    return Atomics.load(this.#numbers, indexOf(place, STATE)) === STOPPED;
-  }
-
-  /** A lease that was stopped meanwhile stays so. */
-  lose(place: number, reason: LostReason): void {
-    const loss = FIRST_LOSS + BigInt(Math.max(LOSSES.indexOf(reason), 0));
-    Atomics.compareExchange(this.#numbers, indexOf(place, STATE), KEPT, loss);
+  state(place: number): State | undefined {
+    return STATES[this.#read(indexOf(place) + STATE)];
   }
 
   loss(place: number): LostReason | undefined {
-    return LOSSES[Number(Atomics.load(this.#numbers, indexOf(place, STATE)) - FIRST_LOSS)];
+    const state = this.state(place);
+    return state === 'missing' || state === 'revoked' ? state : undefined;
+  }
+
+  /** In thousandths, rounded down: a lease ends no later than is known. */
+  #write(index: number, value: number): void {
+    Atomics.store(this.#numbers, index, BigInt(Math.floor(value * 1000)));
+  }
+
+  #read(index: number): number {
+    return Number(Atomics.load(this.#numbers, index)) / 1000;
   }
 }
 
-function indexOf(place: number, field: number): number {
-  return HEAD + place * WIDTH + field;
-}
-
-/** Rounded down: a lease ends no later than is known. */
-function inMicroseconds(milliseconds: number): bigint {
-  return BigInt(Math.floor(milliseconds * 1000));
-}
-
-function inMilliseconds(microseconds: bigint): number {
-  return Number(microseconds) / 1000;
-}
-
-/** Milliseconds until that moment, by the clock that comes there first. */
-export function until(end: SharedMoment, now: SharedMoment): number {
-  return Math.min(end.monotonic - now.monotonic, end.wall - now.wall);
+function indexOf(place: number): number {
+  return 1 + place * WIDTH;
 }

@@ -1,40 +1,62 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { backendOf } from '../clients.js';
 import { describe } from '../error-causes.js';
 import { threadClock } from '../time/clock.js';
-import { connectBackend } from './keeper-client.js';
-import type { ClientSource } from './keeper-options.js';
+import type { KeeperTerms } from './keeper-options.js';
 import type { Notice, Order } from './messages.js';
-import { Renewer } from './renewer.js';
+import { together } from './messages.js';
+import { renewLeases } from './renewer.js';
 import { SharedLeases } from './shared-leases.js';
 
 /** What the thread of the holders gives to the new thread. */
-export interface WorkerData {
-  readonly source: ClientSource;
-  readonly maxStall: number;
+export interface WorkerData extends KeeperTerms {
   readonly buffer: SharedArrayBuffer;
 }
 
-// The thread of a keeper. Orders that come before its client is connected wait in the port.
+// The thread of a keeper. Orders that come before a module has given its client wait in the port.
 const data: unknown = workerData;
 if (!isWorkerData(data)) throw new Error('only a Keeper starts this file');
 let isTroubled = false;
-const notify = (notice: Notice): void => parentPort?.postMessage(notice);
-const backend = await connectBackend(data.source, onOutcome);
-const renewer = new Renewer({
-  backend,
+const notify = together<Notice>((notices) => parentPort?.postMessage(notices));
+const obey = renewLeases({
+  backend: backendOf(await clientOf(data)),
   maxStall: data.maxStall,
   clock: threadClock,
-  shared: new SharedLeases(data.buffer),
+  shared: new SharedLeases(threadClock, data.buffer),
   notify,
   onOutcome,
 });
-parentPort?.on('message', (orders: readonly Order[]) => {
-  for (const order of orders) renewer.obey(order);
-});
+parentPort?.on('message', (orders: readonly Order[]) => orders.forEach(obey));
+notify({ what: 'trouble', text: undefined });
 
+/** Also of what a client reports, from its first try to connect on. */
 function onOutcome(error: unknown): void {
-  if (error !== undefined && !isTroubled) notify({ what: 'trouble', text: describe(error) });
-  isTroubled = error !== undefined;
+  const text = error === undefined ? undefined : describe(error);
+  if ((text !== undefined) !== isTroubled) notify({ what: 'trouble', text });
+  isTroubled = text !== undefined;
+}
+
+/** It is never closed: it ends with its thread. */
+async function clientOf({ ioredis, redis, module }: KeeperTerms): Promise<unknown> {
+  if (ioredis !== undefined) {
+    const { Redis } = await import('ioredis');
+    return new Redis(ioredis).on('error', onOutcome);
+  }
+  if (redis !== undefined) {
+    const { createClient } = await import('redis');
+    const client = createClient(redis).on('error', onOutcome);
+    client.connect().catch(onOutcome);
+    return client;
+  }
+  const loaded: unknown = await import(String(module));
+  const made: unknown = Reflect.get(Object(loaded), 'default');
+  // A compiler that makes CommonJS puts the default export one level deeper.
+  const given: unknown = Reflect.get(Object(made), 'default') ?? made;
+  return isMaker(given) ? given() : given;
+}
+
+function isMaker(given: unknown): given is () => unknown {
+  return typeof given === 'function';
 }
 
 function isWorkerData(given: unknown): given is WorkerData {

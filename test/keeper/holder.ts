@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { subscribe } from 'node:diagnostics_channel';
+import { existsSync, writeFileSync } from 'node:fs';
 
 import { Semaphore } from '../../src/index.js';
 import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
@@ -17,13 +18,18 @@ export interface HolderArguments {
   readonly extendEvery: number;
   /** Left out: no keeper. */
   readonly maxStall?: number;
-  /** Its loop is blocked until there is a file of that name. Left out: it ends at once. */
+  /**
+   * Its loop is blocked until there is a file of that name, and writes one with `.lost` behind it
+   * when the permit is not held any more. Left out: it ends at once.
+   */
   readonly blockedUntil?: string;
 }
 
 export interface HolderReport {
-  /** In the blocked loop. */
+  /** In the blocked loop, at its end. */
   readonly held: boolean;
+  /** Until when the permit was held at the latest, by what looks in that loop have shown. */
+  readonly believedUntil: number;
   /** `lost` events, when the loop is back. */
   readonly lost: readonly string[];
   readonly released: boolean;
@@ -39,23 +45,35 @@ const semaphore = new Semaphore(client.target, name, { limit: 1, ttl, extendEver
 const handle = await semaphore.acquire();
 const lost: string[] = [];
 handle.on('lost', ({ reason }) => lost.push(reason));
-// The keeper's thread takes a while to start on a busy machine.
+// The keeper's thread takes a while to start on a busy machine: until then this thread extends.
+let byThisThread = 0;
+subscribe('redsem:extend', () => (byThisThread += 1));
 if (keeper !== undefined) {
-  const before = handle.expiresIn;
-  await handle.extend();
-  await eventually(() => handle.expiresIn > before - 1 || handle.extend().then(() => false));
+  await eventually(async () => {
+    const before = byThisThread;
+    await handle.extend();
+    return byThisThread === before;
+  });
 }
 if (blockedUntil === undefined) {
   process.disconnect();
   await client.close();
 } else {
-  await new Promise((resolve) => process.send?.({ type: 'blocked' }, resolve));
+  const { id } = handle;
+  await new Promise((resolve) => process.send?.({ type: 'blocked', data: id }, resolve));
+  let believedUntil = 0;
   const nothing = new Int32Array(new SharedArrayBuffer(4));
-  while (!existsSync(blockedUntil)) Atomics.wait(nothing, 0, 0, 10);
+  while (!existsSync(blockedUntil)) {
+    // The time comes first: the process may be stopped between the two.
+    const at = Date.now();
+    if (handle.held) believedUntil = Math.max(believedUntil, at + handle.expiresIn);
+    else writeFileSync(`${blockedUntil}.lost`, '');
+    Atomics.wait(nothing, 0, 0, 5);
+  }
   const { held } = handle;
   await moment();
   const released = await handle.release();
-  const told: HolderReport = { held, lost, released };
+  const told: HolderReport = { held, believedUntil, lost, released };
   report('done', told);
   await semaphore.close();
   await client.close();

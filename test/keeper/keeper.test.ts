@@ -1,22 +1,24 @@
-import { writeFileSync } from 'node:fs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { type Handle, MemoryBackend, Semaphore } from '../../src/index.js';
 import { Keeper, type KeeperOptions, type KeeperWarning } from '../../src/keeper/index.js';
 import {
   type BothKinds,
-  type ClientFixture,
+  ClientFixture,
   itThrough,
   itThroughBothClients,
   newName,
 } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
-import { programWithThread } from '../support/program-file.js';
+import { moment } from '../support/moment.js';
+import { startServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
-import { startProgram, type WorkerProcess } from '../support/worker-process.js';
+import type { WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
+import { startHolderProgram } from './start-holder.js';
 
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
@@ -27,8 +29,7 @@ describeWithServer('a keeper', (server) => {
     await Promise.all(keepers.splice(0).map((keeper) => keeper.close()));
   });
 
-  function makeKeeper(kind: BothKinds, more: object = {}): Keeper {
-    const { port } = server();
+  function makeKeeper(kind: BothKinds, more: object = {}, port = server().port): Keeper {
     const options: KeeperOptions =
       kind === 'ioredis'
         ? { ioredis: { port, connectionName: 'keeper', ...more } }
@@ -38,30 +39,56 @@ describeWithServer('a keeper', (server) => {
     return keeper;
   }
 
+  function warningsOf(keeper: Keeper): KeeperWarning[] {
+    const warnings: KeeperWarning[] = [];
+    keeper.on('warning', (warning) => warnings.push(warning));
+    return warnings;
+  }
+
+  function watched(options: KeeperOptions): [Keeper, KeeperWarning[]] {
+    const keeper = new Keeper(options);
+    keepers.push(keeper);
+    return [keeper, warningsOf(keeper)];
+  }
+
+  /** An extension goes through the keeper: this thread publishes none. */
+  async function untilKept(handle: Handle): Promise<void> {
+    await eventually(async () => {
+      const here: unknown[] = [];
+      const listener = (message: unknown): void => void here.push(message);
+      subscribe('redsem:extend', listener);
+      await handle.extend();
+      unsubscribe('redsem:extend', listener);
+      return here.length === 0;
+    });
+  }
+
   function startHolder(args: Omit<HolderArguments, 'port'>): WorkerProcess {
-    const [program = '', thread = ''] = ['holder.ts', '../../src/keeper/worker.ts'].map((file) =>
-      fileURLToPath(new URL(file, import.meta.url)),
-    );
-    const given = { ...args, port: server().port };
-    const holder = startProgram(programWithThread(program, thread), given);
+    const all: HolderArguments = { ...args, port: server().port };
+    const holder = startHolderProgram(all);
     holders.push(holder);
     return holder;
   }
 
-  async function expiryOf(name: string, id?: string): Promise<number> {
+  async function expiryOf(name: string, id?: string, at = server()): Promise<number> {
     const key = `redsem:{${name}}:tickets`;
-    const found = (await server().command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
+    const found = (await at.command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
     const place =
       id === undefined ? found.findIndex((one) => one.includes('.')) : found.indexOf(id);
     return Number(found[place + 1]);
   }
 
   /** The ticket's expiry rises so often. */
-  async function untilRenewed(name: string, times: number, id?: string): Promise<void> {
-    for (let time = 0, last = await expiryOf(name, id); time < times; time++) {
+  async function untilRenewed(
+    name: string,
+    times: number,
+    id?: string,
+    at = server(),
+  ): Promise<void> {
+    const now = (): Promise<number> => expiryOf(name, id, at).catch(() => NaN);
+    for (let time = 0, last = 0; time <= times; time++) {
       const before = last;
-      await eventually(async () => (await expiryOf(name, id)) > before);
-      last = await expiryOf(name, id);
+      await eventually(async () => (last = await now()) > before);
     }
   }
 
@@ -86,38 +113,50 @@ describeWithServer('a keeper', (server) => {
       expect(await asks.tryAcquire()).to.equal(null);
     }
     writeFileSync(blockedUntil, '');
-    expect(await doneOf(holder)).to.deep.equal({ held: true, lost: [], released: true });
+    expect(await doneOf(holder)).to.deep.include({ held: true, lost: [], released: true });
     expect(await holder.exited).to.deep.equal({ code: 0, signal: null });
     expect(await asks.tryAcquire()).to.be.an('object');
   });
 
   for (const [kind, title, maxStall] of [
     ['redis', 'is needed for that: without it the permit is lost', undefined],
-    ['ioredis', 'gives a permit up when the loop is blocked for longer than maxStall', 300],
+    ['redis', 'gives a permit up when the loop is blocked for longer than maxStall', 1500],
+    ['ioredis', 'gives a permit up when the loop is blocked for longer than maxStall', 1500],
   ] as const) {
     itThrough(kind, title, async (fixture) => {
       const [name, blockedUntil] = [newName(), join(server().directory, newName())];
       const asks = await other(fixture, name);
       const stall = maxStall === undefined ? {} : { maxStall };
-      const holder = startHolder({
-        kind,
-        name,
-        ttl: 1000,
-        extendEvery: 50,
-        blockedUntil,
-        ...stall,
-      });
-      await holder.next('blocked');
-      const handle = await asks.acquire();
+      const times = { ttl: 1000, extendEvery: 50 };
+      const holder = startHolder({ kind, name, blockedUntil, ...times, ...stall });
+      const id = (await holder.next('blocked')).data as string;
+      let expiry = 0;
+      let granted: Handle | null = null;
+      while (granted === null) {
+        expiry = (await expiryOf(name, id)) || expiry;
+        granted = await asks.tryAcquire();
+      }
       writeFileSync(blockedUntil, '');
-      expect(await doneOf(holder)).to.deep.equal({
-        held: false,
-        lost: ['expired'],
-        released: false,
-      });
-      expect(handle.held).to.equal(true);
+      const done = await doneOf(holder);
+      expect(done).to.deep.include({ held: false, lost: ['expired'], released: false });
+      expect(done.believedUntil, '1 % and 2 ms before').to.be.within(1, expiry / 1000 - 12);
+      expect(granted.held).to.equal(true);
     });
   }
+
+  itThroughBothClients('finds in a blocked loop that a permit is revoked', async (fixture) => {
+    const [name, blockedUntil] = [newName(), join(server().directory, newName())];
+    const asks = await other(fixture, name);
+    const times = { ttl: 60_000, extendEvery: 50, maxStall: 60_000 };
+    const holder = startHolder({ kind: fixture.kind, name, blockedUntil, ...times });
+    const id = (await holder.next('blocked')).data as string;
+    await untilRenewed(name, 2, id);
+    expect(await asks.revoke(id)).to.equal(true);
+    await eventually(() => existsSync(`${blockedUntil}.lost`));
+    writeFileSync(blockedUntil, '');
+    const done = await doneOf(holder);
+    expect(done).to.deep.include({ held: false, lost: ['revoked'], released: false });
+  });
 
   itThroughBothClients('does not keep a process alive that holds permits', async ({ kind }) => {
     const times = { ttl: 60_000, extendEvery: 100, maxStall: 60_000 };
@@ -212,6 +251,167 @@ describeWithServer('a keeper', (server) => {
     expect(handle.held).to.equal(true);
   });
 
+  for (const how of ['exit', 'throw'] as const) {
+    itThroughBothClients(`warns when its thread ends by ${how}`, async (fixture) => {
+      const { target } = await fixture.connect(server().port);
+      const { port, directory } = server();
+      const name = newName();
+      const end = join(directory, name);
+      const terms = new URLSearchParams({ port: String(port), kind: fixture.kind, end, how });
+      const module = new URL(`connect.mjs?${terms.toString()}`, import.meta.url);
+      const [keeper, warnings] = watched({ module });
+      const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+      const handle = await fixture.semaphore(target, name, options).acquire();
+      await untilRenewed(name, 3);
+      await untilKept(handle);
+      const extending = handle.extend();
+      writeFileSync(end, '');
+      await extending;
+      await eventually(() => warnings.length > 0);
+      expect(warnings[0]?.code).to.equal('KEEPER_LOST');
+      expect(warnings[0]?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
+      await untilRenewed(name, 3);
+      await handle.extend();
+      expect(handle.held).to.equal(true);
+      expect(await handle.release()).to.equal(true);
+      expect(warnings).to.have.lengthOf(1);
+    });
+  }
+
+  it('takes a module as a compiler makes it that knows CommonJS only', async () => {
+    const fixture = new ClientFixture('ioredis');
+    process.env['REDSEM_KEEPER_PORT'] = String(server().port);
+    const [keeper, warnings] = watched({ module: new URL('connect.cjs', import.meta.url) });
+    const { target } = await fixture.connect(server().port);
+    const options = { limit: 1, ttl: 60_000, extendEvery: 50, keeper };
+    await untilKept(await fixture.semaphore(target, newName(), options).acquire());
+    expect(warnings).to.deep.equal([]);
+    await fixture.close();
+  });
+
+  itThroughBothClients('goes on when its server has hung, after a warning', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const keeper = makeKeeper(fixture.kind);
+    const warnings = warningsOf(keeper);
+    const [name, lost] = [newName(), [] as string[]];
+    const options = { limit: 1, ttl: 60_000, extendEvery: 100, keeper };
+    const handle = await fixture.semaphore(target, name, options).acquire();
+    handle.on('lost', ({ reason }) => lost.push(reason));
+    await untilKept(handle);
+    server().pause();
+    try {
+      await eventually(() => warnings.length > 0);
+    } finally {
+      server().resume();
+    }
+    expect(warnings[0]?.message).to.match(/cannot renew: .*no reply within/);
+    await untilRenewed(name, 3);
+    await untilKept(handle);
+    expect([handle.held, lost]).to.deep.equal([true, []]);
+  });
+
+  itThroughBothClients('renews on the server that a replica has become', async (fixture) => {
+    const [master, replica] = [await startServer(), await startServer()];
+    try {
+      await replica.command('REPLICAOF', '127.0.0.1', String(master.port));
+      await eventually(
+        async () => (await replica.stat('replication', 'master_link_status')) === 'up',
+      );
+      const { target } = await fixture.connect(master.port);
+      const keeper = makeKeeper(fixture.kind, {}, master.port);
+      const [name, lost] = [newName(), [] as string[]];
+      const options = { limit: 1, ttl: 60_000, extendEvery: 100, keeper };
+      const handle = await fixture.semaphore(target, name, options).acquire();
+      handle.on('lost', ({ reason }) => lost.push(reason));
+      await untilKept(handle);
+      const key = `redsem:{${name}}:tickets`;
+      await eventually(async () => (await replica.command('EXISTS', key)) === 1);
+      await master.kill();
+      await replica.command('REPLICAOF', 'NO', 'ONE');
+      await replica.command('CONFIG', 'SET', 'port', String(master.port));
+      await untilRenewed(name, 3, handle.id, master);
+      await untilKept(handle);
+      expect(String(await master.command('CLIENT', 'LIST'))).to.include(' name=keeper ');
+      expect([handle.held, lost]).to.deep.equal([true, []]);
+      expect(await handle.release()).to.equal(true);
+    } finally {
+      await replica.stop();
+      await master.stop();
+    }
+  });
+
+  itThroughBothClients(
+    'renews a permit that it has adopted, and loses the one',
+    async (fixture) => {
+      const { target } = await fixture.connect(server().port);
+      const keeper = makeKeeper(fixture.kind);
+      const name = newName();
+      const options = { limit: 1, ttl: 60_000, extendEvery: 50, keeper };
+      const from = await fixture.semaphore(target, name, options).acquire();
+      const lost: string[] = [];
+      from.on('lost', ({ reason }) => lost.push(reason));
+      await untilKept(from);
+      const { target: elsewhere } = await fixture.connect(server().port);
+      const handle = await fixture.semaphore(elsewhere, name, options).adopt(from.toJSON());
+      await untilKept(handle);
+      await untilRenewed(name, 3, handle.id);
+      await eventually(() => lost.length > 0);
+      expect([from.held, lost, handle.held]).to.deep.equal([false, ['missing'], true]);
+      expect(await handle.release()).to.equal(true);
+    },
+  );
+
+  itThroughBothClients('brings no permit back to life that is released', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const keeper = makeKeeper(fixture.kind);
+    const [name, asks] = [newName(), await other(fixture, newName())];
+    const options = { limit: 1, ttl: 60_000, extendEvery: 1, keeper };
+    const semaphore = fixture.semaphore(target, name, options);
+    await untilKept(await asks.acquire().then(() => semaphore.acquire()));
+    await semaphore.close();
+    const next = fixture.semaphore(target, name, options);
+    for (let time = 0; time < 300; time++) {
+      const handle = await next.tryAcquire();
+      expect(handle, `permit ${time}`).to.be.an('object');
+      await moment(time % 4);
+      expect(await handle?.release()).to.equal(true);
+    }
+    // What was on its way has arrived: the keeper has renewed a later permit.
+    await untilKept(await fixture.semaphore(target, newName(), options).acquire());
+    expect(await server().command('EXISTS', `redsem:{${name}}:tickets`)).to.equal(0);
+  });
+
+  itThroughBothClients('warns when it reaches another database', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const more = fixture.kind === 'ioredis' ? { db: 1 } : { database: 1 };
+    const keeper = makeKeeper(fixture.kind, more);
+    const warnings = warningsOf(keeper);
+    const [name, lost] = [newName(), [] as string[]];
+    const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+    const handle = await fixture.semaphore(target, name, options).acquire();
+    handle.on('lost', ({ reason }) => lost.push(reason));
+    await eventually(() => warnings.length > 0);
+    expect(warnings[0]?.message).to.include(`finds none of "${name}": another server or database?`);
+    await untilRenewed(name, 5);
+    expect([handle.held, lost, warnings.length]).to.deep.equal([true, [], 1]);
+    expect(await handle.release()).to.equal(true);
+  });
+
+  itThroughBothClients('serves several semaphores, beside other keepers', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const [one, two] = [makeKeeper(fixture.kind), makeKeeper(fixture.kind)];
+    const open = (keeper: Keeper): Semaphore =>
+      fixture.semaphore(target, newName(), { limit: 1, ttl: 60_000, extendEvery: 50, keeper });
+    const closed = open(one);
+    const handles = [await closed.acquire(), await open(one).acquire(), await open(two).acquire()];
+    for (const handle of handles) await untilKept(handle);
+    await closed.close();
+    expect(await server().command('EXISTS', `redsem:{${closed.name}}:tickets`)).to.equal(0);
+    await two.close();
+    for (const { name } of handles.slice(1)) await untilRenewed(name, 3);
+    expect(handles.map(({ held }) => held)).to.deep.equal([false, true, true]);
+  });
+
   it('refuses wrong options and targets at once, naming them', async () => {
     const refused: [unknown, RegExp][] = [
       [undefined, /options/],
@@ -220,6 +420,7 @@ describeWithServer('a keeper', (server) => {
       [{ ioredis: 5 }, /ioredis: expected an object/],
       [{ ioredis: { retryStrategy: () => 5 } }, /ioredis: expected options that can cross.*module/],
       [{ module: 5 }, /module: expected the URL of a module, got 5/],
+      [{ module: './connect.js' }, /module: expected the URL of a module, got '\.\/connect\.js'/],
       [{ redis: {}, maxStall: 5 }, /maxStall: expected .*100.*got 5/],
       [{ redis: {}, maxstall: 500 }, /maxstall.*maxStall/],
     ];

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 
 import type { Handle, SemaphoreOptions } from '../../src/index.js';
-import { Semaphore } from '../../src/index.js';
+import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
 import { errorOf } from '../support/rejection.js';
 import { SecondThread } from './second-thread.js';
 
@@ -18,6 +19,7 @@ describe('a permit that a keeper renews', () => {
 
   function begin(maxStall?: number): void {
     threads = new SecondThread(maxStall);
+    threads.start();
     other = new Semaphore(threads.memory, 'render', { limit: 1, ttl: TTL });
     lost = [];
   }
@@ -175,6 +177,59 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal(['revoked']);
   });
 
+  it('is extended by this thread until the thread of the keeper is up', async () => {
+    threads = new SecondThread();
+    threads.isSlow = true;
+    const handle = await open().acquire();
+    await handle.extend();
+    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([1, 0]);
+    threads.deliver();
+    threads.isSlow = false;
+    threads.start();
+    await handle.extend();
+    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([1, 1]);
+  });
+
+  it('stays held, with a warning, when the keeper reaches another server', async () => {
+    threads.elsewhere = new MemoryBackend({ clock: threads.time });
+    const handles = [await hold(open({ limit: 3 })), await hold(open({ limit: 3 }))];
+    await threads.time.advance(10 * TTL);
+    expect(threads.warnings).to.deep.equal(['finds none of "render": another server or database?']);
+    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
+    threads.elsewhere = undefined;
+    await threads.time.advance(2 * TTL);
+    const before = threads.by('main');
+    await threads.time.advance(4 * TTL);
+    expect(threads.by('main'), 'the keeper finds them now').to.equal(before);
+    expect(await Promise.all(handles.map((handle) => handle.release()))).to.deep.equal([
+      true,
+      true,
+    ]);
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('is lost for good when the keeper never saw it and this thread finds it gone', async () => {
+    const handle = await hold();
+    await other.revoke(handle.id);
+    threads.elsewhere = new MemoryBackend({ clock: threads.time });
+    await threads.time.advance(TTL / 2);
+    expect(lost).to.deep.equal(['revoked']);
+    expect(threads.warnings).to.deep.equal([]);
+  });
+
+  it('is let go when its handle is dropped, though the keeper renews it', async () => {
+    const semaphore = open();
+    let handle: Handle | undefined = await semaphore.acquire();
+    const dropped = new WeakRef(handle);
+    await threads.time.advance(2 * TTL);
+    expect(threads.by('main')).to.equal(0);
+    handle = undefined;
+    await collectUntil(() => dropped.deref() === undefined);
+    await collectOften();
+    await threads.time.advance(2 * TTL);
+    expect(await other.tryAcquire()).to.be.an('object');
+  });
+
   it('travels with others, 500 in a call, whichever semaphore object it is of', async () => {
     const semaphores = Array.from({ length: 10 }, () => open({ limit: 10_000 }));
     const handles = await Promise.all(
@@ -220,8 +275,6 @@ describe('a permit that a keeper renews', () => {
     await semaphore.close();
     await threads.time.advance(60_000);
     expect(threads.time.timers).to.equal(0);
-    expect(
-      threads.notices.flatMap((notice) => (notice.what === 'free' ? notice.places : [])),
-    ).to.have.lengthOf(200);
+    expect(threads.notices.filter(({ what }) => what === 'free')).to.have.lengthOf(200);
   });
 });

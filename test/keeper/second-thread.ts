@@ -3,7 +3,7 @@ import type { Keep, KeptSemaphore, LeaseKeeper } from '../../src/backends/lease-
 import { ManualClock, MemoryBackend } from '../../src/index.js';
 import { KeptLeases } from '../../src/keeper/kept-leases.js';
 import type { Notice, Order } from '../../src/keeper/messages.js';
-import { Renewer } from '../../src/keeper/renewer.js';
+import { renewLeases } from '../../src/keeper/renewer.js';
 import type { Clock, Timer } from '../../src/time/clock.js';
 
 /** A thread's own timers on the time of all: while the thread is blocked, none of them runs. */
@@ -11,13 +11,16 @@ export class ThreadClock implements Clock {
   isBlocked = false;
   readonly #time: ManualClock;
   #late: (() => void)[] = [];
+  #reads = 0;
 
   constructor(time: ManualClock) {
     this.#time = time;
   }
 
+  /** No two looks show the same time: a nanosecond passes. */
   monotonic(): number {
-    return this.#time.monotonic();
+    this.#reads += 1;
+    return this.#time.monotonic() + this.#reads / 1e6;
   }
 
   wall(): number {
@@ -51,6 +54,9 @@ export class SecondThread implements LeaseKeeper {
   readonly renewals: { readonly by: 'main' | 'keeper'; readonly ids: readonly string[] }[] = [];
   readonly notices: Notice[] = [];
   readonly troubles: unknown[] = [];
+  readonly warnings: string[] = [];
+  /** The keeper's client reaches this server instead. */
+  elsewhere: MemoryBackend | undefined;
   /** Orders are on their way for as long as this is set. */
   isSlow = false;
   /** What the keeper's calls do instead, when it is set. */
@@ -59,20 +65,20 @@ export class SecondThread implements LeaseKeeper {
   delivery: Promise<void> | undefined;
   readonly backend: Backend = this.#counted('main');
   readonly #leases: KeptLeases;
-  readonly #renewer: Renewer;
+  readonly #obey: (order: Order) => void;
   #orders: Order[] = [];
 
   constructor(maxStall = 60_000) {
     this.#leases = new KeptLeases({
       clock: this.main,
-      origin: 0,
       maxStall,
-      send: (orders) => {
-        this.#orders.push(...orders);
+      send: (order) => {
+        this.#orders.push(order);
         if (!this.isSlow) this.deliver();
       },
+      warn: (why) => this.warnings.push(why),
     });
-    this.#renewer = new Renewer({
+    this.#obey = renewLeases({
       backend: this.#counted('keeper'),
       clock: new ThreadClock(this.time),
       shared: this.#leases.shared,
@@ -83,8 +89,14 @@ export class SecondThread implements LeaseKeeper {
       },
       onOutcome: (error) => {
         if (error !== undefined) this.troubles.push(error);
+        this.#onOutcome(error);
       },
     });
+  }
+
+  /** The keeper's thread is up. */
+  start(): void {
+    this.#onOutcome(undefined);
   }
 
   open(semaphore: KeptSemaphore): Keep {
@@ -95,12 +107,16 @@ export class SecondThread implements LeaseKeeper {
   deliver(): void {
     const orders = this.#orders;
     this.#orders = [];
-    for (const order of orders) this.#renewer.obey(order);
+    for (const order of orders) this.#obey(order);
   }
 
   /** The keeper's thread is gone. */
   end(): void {
     this.#leases.end();
+  }
+
+  #onOutcome(error: unknown): void {
+    this.#leases.hear({ what: 'trouble', text: error === undefined ? undefined : 'it fails' });
   }
 
   by(thread: 'main' | 'keeper'): number {
@@ -120,7 +136,7 @@ export class SecondThread implements LeaseKeeper {
       extend: async (calls) => {
         this.renewals.push({ by, ids: calls.flatMap(({ ids }) => ids) });
         if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
-        const replies = memory.extend(calls);
+        const replies = ((by === 'keeper' && this.elsewhere) || memory).extend(calls);
         if (by === 'keeper') await this.delivery;
         return replies;
       },

@@ -1,6 +1,11 @@
 import { parseArgs } from 'node:util';
 
-import { isTopologyName, type TopologyName, topologyNames } from './topologies/catalog.js';
+import {
+  isTopologyName,
+  keeperFits,
+  type TopologyName,
+  topologyNames,
+} from './topologies/catalog.js';
 
 export const HELP = `npm run chaos -- [options]
 
@@ -10,6 +15,7 @@ Lets processes contend for a semaphore while faults strike, and checks what they
   --minutes M    for how long faults strike (default: 1)
   --ttl T        of the semaphore, in milliseconds, at least 100 (default: 1000)
   --topology T   ${topologyNames.join(', ')} (default: single)
+  --keeper       each process has a keeper, and its loop is blocked at times
   --out FOLDER   where history and report go (default: chaos-report)
   --plan         prints the plan and ends
 `;
@@ -19,6 +25,7 @@ export interface ChaosArguments {
   readonly minutes: number;
   readonly ttl: number;
   readonly topology: TopologyName;
+  readonly keeper: boolean;
   readonly out: string;
   readonly planOnly: boolean;
   readonly help: boolean;
@@ -33,6 +40,7 @@ export function readCommandLine(args: readonly string[]): ChaosArguments {
       minutes: { type: 'string', default: '1' },
       ttl: { type: 'string', default: '1000' },
       topology: { type: 'string', default: 'single' },
+      keeper: { type: 'boolean', default: false },
       out: { type: 'string', default: 'chaos-report' },
       plan: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -41,7 +49,7 @@ export function readCommandLine(args: readonly string[]): ChaosArguments {
   const seed = Number(values.seed);
   const minutes = Number(values.minutes);
   const ttl = Number(values.ttl);
-  const { topology, out } = values;
+  const { topology, keeper, out } = values;
   if (!Number.isSafeInteger(seed))
     throw new RangeError(`--seed must be an integer: ${values.seed}`);
   if (!(minutes > 0 && Number.isFinite(minutes))) {
@@ -53,5 +61,8 @@ export function readCommandLine(args: readonly string[]): ChaosArguments {
   if (!isTopologyName(topology)) {
     throw new RangeError(`--topology must be one of ${topologyNames.join(', ')}: ${topology}`);
   }
-  return { seed, minutes, ttl, topology, out, planOnly: values.plan, help: values.help };
+  if (keeper && !keeperFits(topology)) {
+    throw new RangeError(`--keeper: no keeper works with --topology ${topology}`);
+  }
+  return { seed, minutes, ttl, topology, keeper, out, planOnly: values.plan, help: values.help };
 }

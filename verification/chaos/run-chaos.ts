@@ -27,6 +27,8 @@ export interface ChaosOptions {
   readonly ttl?: number;
   /** Callers in each worker process. */
   readonly callers?: number;
+  /** Each worker has a keeper, and its loop is blocked at times. */
+  readonly keeper?: boolean;
   readonly onFault?: (fault: PlannedFault) => void;
 }
 
@@ -34,6 +36,8 @@ export interface ChaosResult {
   readonly plan: readonly PlannedFault[];
   readonly events: readonly HistoryEvent[];
   readonly violations: readonly Violation[];
+  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
+  readonly stalls: { readonly held: number; readonly kept: number };
 }
 
 /** The plan of a run: the same for the same seed, length and topology. */
@@ -42,12 +46,13 @@ export function planOf({
   minutes,
   topology,
   ttl = 1000,
+  keeper = false,
 }: Omit<ChaosOptions, 'folder'>): PlannedFault[] {
   return planFaults({
     seed,
     minutes,
     ttl,
-    kinds: faultKindsOf(topology),
+    kinds: faultKindsOf(topology, keeper),
     workers: WORKERS,
     ...nodesOf(topology),
   });
@@ -57,20 +62,21 @@ export function planOf({
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const plan = planOf(options);
   const topology = await startTopology(options.topology);
+  let stalls;
   try {
-    await perform(plan, topology, options);
+    stalls = await perform(plan, topology, options);
   } finally {
     await topology.stop();
   }
   const events = readHistory(options.folder);
-  return { plan, events, violations: checkHistory(events) };
+  return { plan, events, violations: checkHistory(events), stalls };
 }
 
 async function perform(
   plan: readonly PlannedFault[],
   topology: Topology,
   options: ChaosOptions,
-): Promise<void> {
+): Promise<ChaosResult['stalls']> {
   const { folder, seed, limit = 3, ttl = 1000, callers = 4, onFault } = options;
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
@@ -88,7 +94,7 @@ async function perform(
   const shared = { folder, name: NAME, limit, ttl, recorder };
   const observer = await Observer.start({ ...shared, address: topology.observerAddress });
   const addressOf = (worker: number) => topology.addressOf(worker);
-  const workload = { folder, name: NAME, limit, ttl, callers };
+  const workload = { folder, name: NAME, limit, ttl, callers, keeper: options.keeper === true };
   const crew = new Crew({ size: WORKERS, seed, workload, addressOf });
   try {
     await crew.ready();
@@ -103,6 +109,7 @@ async function perform(
     recorder.close();
   }
   if (crew.problems.length > 0) throw new AggregateError(crew.problems, 'workers failed');
+  return crew.stalls;
 }
 
 /**

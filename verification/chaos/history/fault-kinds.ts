@@ -23,6 +23,8 @@ const dataLoss: FaultEffects = { ...interruption, breaksLimit: true };
 const effects = {
   'kill-process': interruption,
   'stop-process': interruption,
+  // Its loop alone: its keeper renews what it holds.
+  'stall-loop': { ...harmless, costsPlaces: true },
   'stop-server': silence,
   'restart-with-data': silence,
   'restart-empty': { ...silence, breaksLimit: true },

@@ -73,5 +73,9 @@ async function inject(
     for (const worker of workers) crew.pause(worker);
     return () => Promise.resolve(workers.forEach((worker) => crew.resume(worker)));
   }
+  if (kind === 'stall-loop') {
+    const stalls = Promise.all(workers.map((worker) => crew.stall(worker, fault.lasts)));
+    return async () => void (await stalls);
+  }
   return topology.inject(fault, name);
 }

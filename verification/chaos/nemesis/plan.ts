@@ -75,6 +75,7 @@ function detailsOf(kind: FaultKind, { workers, ttl }: PlanOptions, random: Rando
   const details: Record<FaultKind, Details> = {
     'kill-process': { lasts: 0, workers: one },
     'stop-process': { lasts: random.between(ttl + 100, 3 * ttl), workers: one },
+    'stall-loop': { lasts: random.between(ttl + 100, 4 * ttl), workers: one },
     'restart-with-data': { lasts: random.between(20, ttl) },
     'restart-empty': { lasts: random.between(20, ttl) },
     'stop-server': { lasts },

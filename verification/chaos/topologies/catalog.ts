@@ -34,12 +34,20 @@ export function isTopologyName(name: string): name is TopologyName {
   return Object.hasOwn(catalog, name);
 }
 
+/** No keeper renews on several masters. */
+export function keeperFits(name: TopologyName): boolean {
+  return name !== 'quorum';
+}
+
 /**
  * Those that can be injected here: no clock is stepped where libfaketime, or a server that works
  * with it, is missing.
  */
-export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
-  const { kinds }: TopologyEntry = catalog[name];
+export function faultKindsOf(name: TopologyName, keeper: boolean): readonly FaultKind[] {
+  const entry: TopologyEntry = catalog[name];
+  // Without a keeper each of them would cost its process all that it holds.
+  const stalls: readonly FaultKind[] = ['stall-loop', 'stall-loop', 'stall-loop', 'stall-loop'];
+  const kinds = keeper ? [...entry.kinds, ...stalls] : entry.kinds;
   return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
 }
 

@@ -1,4 +1,11 @@
-import { startWorker, type WorkerProcess } from '../../../test/support/worker-process.js';
+import { fileURLToPath } from 'node:url';
+
+import { sourcesOf } from '../../../test/support/program-file.js';
+import {
+  startProgram,
+  startWorker,
+  type WorkerProcess,
+} from '../../../test/support/worker-process.js';
 import type { Workload } from './workload.js';
 
 /** What is the same for all workers, and how each differs. */
@@ -21,6 +28,8 @@ export class Crew {
   readonly #members: Member[];
   readonly #problems: Error[] = [];
   #started = 0;
+  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
+  readonly stalls = { held: 0, kept: 0 };
 
   constructor(options: CrewOptions) {
     this.#options = options;
@@ -48,6 +57,16 @@ export class Crew {
 
   resume(index: number): void {
     this.#member(index).worker.resume();
+  }
+
+  /** Blocks its loop; resolves when that is over. */
+  async stall(index: number, lasts: number): Promise<void> {
+    const { worker } = this.#member(index);
+    worker.send({ type: 'stall', data: lasts });
+    const { data } = await worker.next('stalled');
+    const [held = 0, kept = 0] = String(data).split(' ');
+    this.stalls.held += Number(held);
+    this.stalls.kept += Number(kept);
   }
 
   async kill(index: number): Promise<void> {
@@ -99,7 +118,11 @@ export class Crew {
       seed,
       address: addressOf(index),
     };
-    const worker = startWorker(new URL('worker.ts', import.meta.url), workload);
+    const program = new URL('worker.ts', import.meta.url);
+    // The thread of a keeper starts with a file of its own.
+    const worker = workload.keeper
+      ? startProgram(sourcesOf(fileURLToPath(program)), workload)
+      : startWorker(program, workload);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);

@@ -42,6 +42,11 @@ export class HolderWatch {
     this.#watched.delete(handle.id);
   }
 
+  /** Handles whose permits are held now. */
+  held(): Handle[] {
+    return [...this.#watched.values()].flatMap(({ handle }) => (handle.held ? handle : []));
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Semaphore } from '../../../src/index.js';
+import { Keeper } from '../../../src/keeper/index.js';
 import { RandomNumbers } from '../../../test/support/random-numbers.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
 import { Recorder } from '../history/recorder.js';
@@ -13,7 +16,10 @@ const { folder, address, name, limit, ttl, seed } = workload;
 const connection = await connect(address);
 const recorder = new Recorder(folder, workload.process);
 const watch = new HolderWatch(recorder);
-const semaphore = new Semaphore(connection.target, name, { limit, ttl });
+const keeper = workload.keeper
+  ? new Keeper({ module: new URL('keeper-client.ts', import.meta.url) })
+  : undefined;
+const semaphore = new Semaphore(connection.target, name, { limit, ttl, keeper });
 let calls = 0;
 const callers = Array.from({ length: workload.callers }, (_, index) => {
   const random = new RandomNumbers(seed * 100 + index);
@@ -21,11 +27,21 @@ const callers = Array.from({ length: workload.callers }, (_, index) => {
 });
 
 onMessage('stop', () => callers.forEach((caller) => caller.stop()));
+onMessage('stall', (lasts) => void stall(Number(lasts)));
 report('ready');
 
 await Promise.all(callers.map((caller) => caller.run()));
 await semaphore.close();
+await keeper?.close();
 watch.stop();
 recorder.close();
 await connection.close();
 report('stopped');
+
+/** Blocks this loop, if that may be while something is held, and says what was held then and is. */
+async function stall(lasts: number): Promise<void> {
+  for (let tries = 0; tries < 100 && watch.held().length === 0; tries += 1) await sleep(10);
+  const held = watch.held();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lasts);
+  report('stalled', `${held.length} ${held.filter((handle) => handle.held).length}`);
+}

@@ -14,4 +14,6 @@ export interface Workload {
   /** How many callers acquire at the same time. */
   readonly callers: number;
   readonly seed: number;
+  /** Whether a keeper renews its permits. */
+  readonly keeper: boolean;
 }

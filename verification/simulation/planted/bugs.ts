@@ -306,9 +306,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'A place in the shared memory is taken again while the keeper may still write there',
     file: 'keeper/kept-leases.ts',
-    find: "    this.#order({ do: 'stop', place });",
+    find: "          send({ do: 'stop', place });",
     replace:
-      "    this.#order({ do: 'stop', place });\n    this.#leases.delete(place);\n    this.#free.push(place);",
+      "          send({ do: 'stop', place });\n          this.#leases.delete(place);\n          this.#free.push(place);",
     keeper: true,
   },
 ];

@@ -1,6 +1,7 @@
 import type { Keep, KeptSemaphore, LeaseKeeper } from '../../../src/backends/lease-keeper.js';
 import { KeptLeases } from '../../../src/keeper/kept-leases.js';
-import { Renewer } from '../../../src/keeper/renewer.js';
+import { together } from '../../../src/keeper/messages.js';
+import { renewLeases } from '../../../src/keeper/renewer.js';
 import type { Clock } from '../../../src/index.js';
 import type { Random } from '../random.js';
 import type { Gate } from './gate.js';
@@ -39,20 +40,20 @@ export class KeeperThread implements LeaseKeeper {
     };
     this.#leases = new KeptLeases({
       clock,
-      origin: 0,
       maxStall,
-      send: (orders) => {
-        soon(() => {
-          for (const order of orders) renewer.obey(order);
-        }, thread);
-      },
+      send: together((orders) => {
+        soon(() => orders.forEach(obey), thread);
+      }),
+      warn: () => undefined,
     });
-    const renewer = new Renewer({
+    const obey = renewLeases({
       backend: new RemoteBackend(this.link),
       clock: shared,
       shared: this.#leases.shared,
       maxStall,
-      notify: (notice) => soon(() => this.#leases.hear(notice), process),
+      notify: together((notices) => {
+        soon(() => notices.forEach((notice) => this.#leases.hear(notice)), process);
+      }),
       // What a look at a handle of the stalled process shows has changed.
       onOutcome: () => void SimulatedProcess.touched.add(process),
     });

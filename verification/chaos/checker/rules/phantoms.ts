@@ -5,7 +5,7 @@ import type { Hold, RunRecord } from '../run-record.js';
 import { type Span, SpanIndex } from '../span-index.js';
 
 /** Parts of the keys that stay for a day, for the tokens; the second one is a quorum's. */
-const REMEMBERED = new Set(['meta', 'qmeta']);
+const REMEMBERED = new Set(['info', 'qmeta']);
 
 /** One grant as the looks at the server show it. */
 interface Sighting {

@@ -1,0 +1,24 @@
+// The module of a keeper, with its arguments in its address: gives a client, and ends its thread
+// when there is a file of that name.
+import { existsSync } from 'node:fs';
+
+const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).searchParams);
+
+setInterval(() => {
+  if (!existsSync(end)) return;
+  if (how === 'exit') process.exit(7);
+  throw new Error('the end of its thread');
+}, 20);
+
+async function connect() {
+  if (kind === 'ioredis') {
+    const { Redis } = await import('ioredis');
+    return new Redis({ port });
+  }
+  const { createClient } = await import('redis');
+  return createClient({ socket: { port } })
+    .on('error', () => undefined)
+    .connect();
+}
+
+export { connect as default };
