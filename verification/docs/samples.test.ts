@@ -44,10 +44,10 @@ const OPTIONS = {
 const PACKAGES =
   '@types/node @opentelemetry/api @opentelemetry/sdk-trace-base sinon @types/sinon'.split(' ');
 
-const title = 'samples in the README and the docs, pasted into an empty project';
+const SUITE = 'samples in the README and the docs, pasted into an empty project';
 const start = (): Promise<ReaderProjects> => ReaderProjects.create(PACKAGES);
 
-describeStarted(title, noServer(), start, (projects) => {
+describeStarted(SUITE, noServer(), start, (projects) => {
   it('are there, the first by line 15 of the README of 200 lines, and each says what it prints', () => {
     expect(readme.split('\n').indexOf('```ts')).to.be.within(0, 14);
     expect(readme.split('\n').length).to.be.at.most(201);
