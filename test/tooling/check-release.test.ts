@@ -27,7 +27,9 @@ it('the release check needs a changelog entry, one version everywhere, and the a
     [ENTRY, '1.2.2', {}, /src\/otel\/version\.ts says 1\.2\.2, package\.json says 1\.2\.3/],
     [ENTRY, '1.2.3', { repository }, /git\+https:\/\/github\.com\/OWNER\/NAME\.git/],
     ...['repository', 'homepage', 'bugs'].map((field) => {
-      const missing = new RegExp(`package.json has no "${field}": set it there, below "license"`);
+      const missing = new RegExp(
+        `package.json has no "${field}": run node scripts/repository.mjs OWNER/NAME`,
+      );
       return [ENTRY, '1.2.3', { [field]: undefined }, missing] as const;
     }),
   ] as const) {

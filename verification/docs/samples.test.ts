@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { describeStarted, noServer } from '../../test/support/require-server.js';
 import { ROOT } from '../../test/tooling/run-program.js';
@@ -69,6 +69,13 @@ describeStarted(SUITE, noServer(), start, (projects) => {
         if (/redis:\/\/[abc]:/.test(code)) expect(page.text, title).to.contain('three servers');
       }
     }
+  });
+
+  it('are run with the package that the README packs in a clone', () => {
+    const tarball = basename(projects().all[0]?.tarball ?? '');
+    expect(readme)
+      .to.contain('**not published yet**')
+      .and.to.contain(`npm install ../redsem/${tarball}`);
   });
 
   it('compile in a strict project, with the tables of the page on migrating', async () => {
