@@ -141,7 +141,7 @@ describeStarted(SUITE, noServer(), start, (projects) => {
 describe('links in the docs', () => {
   it('lead to files and headings that are there, and so do files named in backquotes', () => {
     expect(pages.flatMap(deadLinks)).to.deep.equal([]);
-    const text = '[1](#errors) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
+    const text = '[1](#quick-start) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
     const dead = ['#none', 'none.md', 'docs/faq.md#none', 'src/none.ts'];
     const path = 'README.md';
     expect(deadLinks({ path, text })).to.deep.equal(dead.map((each) => `${path}: ${each}`));
