@@ -38,9 +38,9 @@ describe('other platforms', () => {
   });
 
   for (const [title, name] of Object.entries(NODES)) {
-    it(`${title} passes each conformance and keeper test of npm test`, async () => {
-      const tests = ['test/conformance/*.test.ts', 'test/keeper/*.test.ts'];
-      const command = [nodeOf(name), 'node_modules/mocha/bin/mocha.js', ...tests];
+    it(`${title} passes each conformance test of npm test`, async () => {
+      const tests = 'test/conformance/*.test.ts';
+      const command = [nodeOf(name), 'node_modules/mocha/bin/mocha.js', tests];
       const { code, stdout } = await runProgram(command, { env: { NODE_OPTIONS: '' } });
       expect(stdout).to.match(/^\d{3} passed, 0 failed$/m);
       expect(code).to.equal(0);
