@@ -17,8 +17,8 @@ import { rangeError, typeError } from './arguments/validation.js';
 import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /**
- * A `redis` client, cluster, sentinel or pool, a Redis or Cluster of `ioredis` or `iovalkey`, or any
- * object with the two methods of `RedisConnection`.
+ * A `redis` client, cluster, sentinel or pool, a Redis or Cluster of `ioredis` or `iovalkey`, or
+ * any object with the two methods of `RedisConnection`.
  */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
