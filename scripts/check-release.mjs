@@ -21,11 +21,11 @@ const [, lines = ''] = entry?.split('\n## ')[0]?.split(/\n(.*)/s) ?? [];
 if (entry === undefined) problems.push(`CHANGELOG.md has no entry for ${version}`);
 else if (!/^- \S/m.test(lines)) problems.push(`CHANGELOG.md lists no change under ${version}`);
 
-// npm completes the links and pictures of the README from `repository`, and `--provenance` compares
-// it. The reference of the site links to its sources.
+// The links and pictures of the packed README are completed from `repository`, and `--provenance`
+// compares it. The reference of the site links to its sources.
 for (const field of ['repository', 'homepage', 'bugs']) {
   if (manifest[field] === undefined) {
-    problems.push(`package.json has no "${field}": set it there, below "license"`);
+    problems.push(`package.json has no "${field}": run node scripts/repository.mjs OWNER/NAME`);
   }
 }
 const GITHUB = /^git\+https:\/\/github\.com\/[\w.-]+\/[\w.-]+\.git$/;

@@ -81,7 +81,7 @@ const NO_RIGHT =
  */
 function grantFor(text: string, prefix = 'PREFIX'): string {
   const right = missingRight(text, prefix);
-  if (right === undefined) return 'grant the user what is missing: ACL LOG names it';
+  if (right === undefined) return 'grant the user the missing right: ACL LOG names it';
   const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
   return `grant it with ACL SETUSER ${user} ${right}`;
 }

@@ -194,7 +194,9 @@ export class BackendError extends RedsemError {
  * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
-  /** What went wrong on each node, in the order of the clients; undefined for one that answered. */
+  /**
+   * What went wrong on each node, in the order of the clients; undefined for a node that answered.
+   */
   readonly reasons: readonly unknown[];
 
   constructor(majority: number, reasons: readonly unknown[], message?: string) {

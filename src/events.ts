@@ -22,11 +22,11 @@ Object.setPrototypeOf(LazyEmitter.prototype, EventEmitter.prototype);
  */
 export const EmitterOnDemand: typeof EventEmitter = Object.assign(LazyEmitter, EventEmitter);
 
-/** What is lost at most once, and notifies late listeners, too. */
+/** An object that is lost at most once, and notifies late listeners, too. */
 export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   #watching = false;
 
-  /** @internal Somebody listens for `lost` from now on; gives the loss, if it has happened. */
+  /** @internal The first `lost` listener was added; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
   /** @internal Only what outlives its first extension or its permit pays for this. */

@@ -24,7 +24,7 @@ export interface HandleData {
 export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
 
 // A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
-// dropped without release can report a loss to nobody: its ticket is no longer extended and expires
+// dropped without release has no listener for a loss: its ticket is no longer extended and expires
 // by itself.
 const dropped = new FinalizationRegistry<Lease>((lease) => {
   if (lease.stage !== 'held') return;
@@ -254,7 +254,7 @@ export class Handle extends LossEmitter {
 
 /**
  * Checks what another process wrote.
- * @throws {TypeError} naming the field, what is expected and what it is
+ * @throws {TypeError} naming the field, the expectation and the value
  */
 export function checkHandleData(data: HandleData, name: string): HandleData {
   if (typeof data !== 'object' || data === null) {
@@ -282,7 +282,7 @@ function wrong(field: string, expected: string, value: unknown): TypeError {
 interface Holding extends Releasable {
   /** From now on it notes whether its holder looks. */
   forgetLooks(): void;
-  /** Its permits at which nobody has looked since. */
+  /** Its permits at which no holder has looked since. */
   readonly unlooked: readonly Handle[];
 }
 

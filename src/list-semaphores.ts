@@ -20,8 +20,8 @@ const PAGE_TIMEOUT_MS = 5000;
 
 /**
  * The names of all semaphores that were used within a day, each once, in no order. Redis is asked
- * by SCAN, page by page, for as long as somebody reads on: nothing is blocked, but a large database
- * takes its time. Needs the right to SCAN beside those of semaphores.
+ * by SCAN, page by page, for as long as the caller reads on: nothing is blocked, but a large
+ * database takes its time. Needs the right to SCAN beside those of semaphores.
  * @param target as for a `Semaphore`; not several masters
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
  * @throws {BackendError} while it is read: when the backend fails, does not answer within 5 s, or

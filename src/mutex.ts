@@ -27,8 +27,8 @@ export class Mutex extends Semaphore {
   }
 
   /**
-   * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a
-   * semaphore of the same name has stored another. Undefined removes what is stored.
+   * Pauses the mutex with 0: requests wait. Stores the limit 1 again with 1, also where a
+   * semaphore of the same name has stored another. Undefined removes the stored limit.
    * @throws {RangeError} for any other limit: that would be no mutex; and as `Semaphore.setLimit`
    */
   override async setLimit(limit: number | undefined): Promise<void> {

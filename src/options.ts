@@ -298,7 +298,7 @@ export function checkPermits(permits = 1): number {
   return integer('permits', permits, 1, MOST_PERMITS);
 }
 
-/** `limit`: the one that counted when the backend was asked. */
+/** `limit`: the limit that counted when the backend answered. */
 export function tooManyPermits(name: string, permits: number, limit: number): RangeError {
   return rangeError(
     `permits: expected at most the limit of ${JSON.stringify(name)}, ${limit} (setLimit may have lowered it), got ${permits}`,

@@ -6,7 +6,7 @@ export interface SemaphoreState extends InspectReply {
   readonly name: string;
 }
 
-/** Something that somebody should know, though the semaphore works, or still tries to. */
+/** A problem to look at; the semaphore keeps working, or still tries to. */
 export interface SemaphoreWarning {
   /** What it is, for programs: see the event. */
   readonly code:
@@ -26,17 +26,17 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
-   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no
-   * reply; waiting continues. Once per outage; `cause` is the last error.
+   * `BACKEND_UNREACHABLE`: a request waits in `acquire`, and for 5 s every call has failed or got
+   * no reply; waiting continues. Once per outage; `cause` is the last error.
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
-   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
+   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: another process uses the same name
    * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
-   * masters, somebody else uses the nodes in another set. `STORED_LIMIT`: a limit that another
+   * masters, another process uses the nodes in another set. `STORED_LIMIT`: a limit that another
    * object has stored counts instead of the one given to this object. Each of them once.
    * `LOST_UNNOTICED`: the function of `use` ended well, and had not looked at its permit, which was
    * lost meanwhile; each time. `RELEASE_FAILED`: a permit could not be given back at once, and
-   * nobody got the error, because `use` gave the result of its function, or the handle was disposed
-   * of; each time.
+   * no caller got the error, because `use` gave the result of its function, or the handle was
+   * disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }

@@ -97,7 +97,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
-    // The server is asked only where somebody listens, so that an acquire stays one command.
+    // The server is asked only while a listener exists, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
       this.#watchCalls();
@@ -264,9 +264,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes the limit for every process that uses this name, whatever limit it was made with; it
-   * is effective at their next call. When it grows, waiters get what comes free at once; when it
-   * shrinks, nobody loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets
-   * one, and requests wait until another limit is set. Kept until a day after the last use.
+   * is effective at their next call. When it grows, waiters get the new permits at once. When it
+   * shrinks, holders keep their permits. 0 pauses the semaphore: holders keep their permits, and
+   * requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0; undefined removes the stored limit: the limit that each
    *   object was made with counts again
    * @throws {RangeError | TypeError} for anything else
@@ -282,7 +282,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes the limit by a number, in one step: no change of another process is overwritten. It
-   * starts from the limit that counts: what is stored, else the one given to this object. As
+   * starts from the limit that counts: the stored limit, else the limit of this object. As
    * `setLimit` otherwise.
    * @param delta an integer; negative takes permits away
    * @returns the new limit
@@ -300,7 +300,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
     if (refused !== true) return limit;
     throw rangeError(
-      `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
+      `delta: expected a number that leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of 0 to 2^53 - 1, got ${delta}`,
     );
   }
 
@@ -349,7 +349,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * The holder's handle is lost with reason `revoked`, at once where a message reaches it, else at
    * its next extension.
    * @param ticketId as `inspect` shows it
-   * @returns false when there is no such ticket; true also for one that was revoked a moment ago
+   * @returns false when there is no such ticket; true also when it was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -436,7 +436,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
 
-  /** @returns whether somebody gets it */
+  /** @returns whether a listener gets it */
   #report(warning: SemaphoreWarning): boolean {
     if (this.#pool !== undefined) return this.#pool.onWarning(warning);
     // On the next tick, so that what a listener throws is its own uncaught exception.

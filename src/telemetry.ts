@@ -88,13 +88,13 @@ export interface ReleaseMessage extends About {
  */
 export type DropMessage = About;
 
-/** `redsem:mismatch`: somebody else uses the name with another limit. */
+/** `redsem:mismatch`: another process uses the name with another limit. */
 export interface MismatchMessage {
   /** The semaphore's name. */
   readonly name: string;
   /** The limit of this object. */
   readonly limit: number;
-  /** The limit of somebody else. */
+  /** The limit of the other process. */
   readonly otherLimit: number;
 }
 

@@ -46,8 +46,8 @@ const RATE_ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses what is no object, and options that the call does not take: a misspelled one would have
- * no effect.
+ * Refuses a value that is no object, and options that the call does not take: a misspelled one
+ * would have no effect.
  * @param argument what the object is called in messages
  * @param expected what it should be, for the message
  * @throws {TypeError} that names the option and suggests the nearest one

@@ -41,7 +41,7 @@ export function quoted(text: string, most: number = MOST_SHOWN): string {
 
 /**
  * A refused value as an error message shows it, with its type: 100 characters at most, without
- * credentials. What is in an object is not shown: it may be a password.
+ * credentials. The contents of an object are not shown: they may be a password.
  */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') {

@@ -48,8 +48,8 @@ export function complain(message: string): void {
 }
 
 /**
- * Names and labels may hold any text: no invisible character and none that controls a terminal may
- * reach it. The joiner U+200D is left, because emoji are made with it.
+ * Names and labels may hold any text: no invisible character and no control character of a terminal
+ * may reach it. The joiner U+200D is left, because emoji are made with it.
  */
 export function printable(text: string): string {
   return text.replace(/(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);

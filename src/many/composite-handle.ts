@@ -97,7 +97,7 @@ export class CompositeHandle extends LossEmitter {
    * Gives all permits back, in the reverse of the order in which they were taken; they end in one
    * turn, so that a backend that hangs holds up none of the others. Resolves with true when all
    * were still held. Idempotent.
-   * @throws {AggregateError} of the errors of those that could not be given back; see
+   * @throws {AggregateError} of the errors of the permits that could not be given back; see
    *   `Handle.release`
    */
   release(): Promise<boolean> {
@@ -162,7 +162,7 @@ export class CompositeHandle extends LossEmitter {
     this.emitLost(loss);
   }
 
-  /** The first loss stays the one that is reported, with the part that it is of. */
+  /** Only the first loss is reported, with the part that was lost. */
   #noteLoss(part: Handle, { reason, cause }: HandleLostError): HandleLostError {
     if (this.#lost !== undefined) return this.#lost;
     const loss = new HandleLostError(part.name, part.id, reason, cause, this.describePart(part));

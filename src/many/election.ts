@@ -24,7 +24,7 @@ export interface ElectionOptions extends MutexOptions {
   readonly again?: boolean | undefined;
 }
 
-/** Something that somebody should know, though the election works, or still tries to. */
+/** A problem to look at; the election keeps working, or still tries to. */
 export interface ElectionWarning {
   /** What it is, for programs: see the event. */
   readonly code: 'CAMPAIGN_FAILED' | SemaphoreWarning['code'];
@@ -97,7 +97,7 @@ export class Election extends EventEmitter<ElectionEvents> {
   /**
    * Waits until this object leads. The handle has the fencing token of the term, and `signal` and
    * `lost` for its end. An object that leads already waits for the end of its term.
-   * @param signal ends this campaign, and those that `again` makes follow it; not the leadership
+   * @param signal ends this campaign, and the campaigns that follow by `again`; not the leadership
    * @throws the signal's own reason when it aborts
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
    * @throws as `acquire` of a semaphore, except that it never times out

@@ -18,7 +18,7 @@ export class KeyedHandle extends CompositeHandle {
 
   /**
    * The handle of one key, which has its fencing token. With stripes several keys may share one.
-   * @throws {RangeError} when the key is not among those that were asked for
+   * @throws {RangeError} when the handle was acquired without this key
    */
   handleOf(key: string): Handle {
     const handle = this.#byKey.get(key);

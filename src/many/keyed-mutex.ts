@@ -37,7 +37,7 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = DeadlineOptions;
 
-/** Something that somebody should know, though the keyed mutex works, or still tries to. */
+/** A problem to look at; the keyed mutex keeps working, or still tries to. */
 export interface KeyedMutexWarning {
   /** What it is, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | SemaphoreWarning['code'];

@@ -28,7 +28,7 @@ export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
 }
 
 /**
- * Something that somebody should know, though the keyed semaphore works, or still tries to. The
+ * A problem to look at; the keyed semaphore keeps working, or still tries to. The
  * message names the semaphore of the key.
  */
 export type KeyedSemaphoreWarning = SemaphoreWarning;

@@ -26,11 +26,11 @@ const SMALL_WINDOW = 2;
 /**
  * Takes permits of several semaphores: all of them or none.
  *
- * The first try is a single call where one can do it. After that nobody deadlocks, because
- * everybody waits in one order, bytewise by name, and holds nothing behind the place where they
- * wait (E. W. Dijkstra's ordered resources). What is free is not waited for: it is taken in one
- * turn, ahead of the order, and what lies behind the first busy one is given back before waiting.
- * What was taken in order stays taken, so each wait brings the whole nearer to its end.
+ * The first try is a single call if the backend can take all in one. After that no deadlock is
+ * possible: every acquisition waits in one order, bytewise by name, and holds no permit behind its
+ * place in that order (E. W. Dijkstra's ordered resources). Free permits are taken in one turn,
+ * ahead of the order. Before a wait, the permits behind the first busy semaphore are given back;
+ * the permits before it stay taken, so each wait brings the whole nearer to its end.
  */
 export class OrderedAcquisition {
   readonly #terms: AcquisitionTerms;
@@ -56,7 +56,7 @@ export class OrderedAcquisition {
     this.#scope = new DeadlineScope(clock, deadline, signal);
   }
 
-  /** What is held, in the order in which it is taken. */
+  /** The held permits, in the order in which they were taken. */
   get handles(): Handle[] {
     return this.#parts.flatMap((part) => this.#held.get(part) ?? []);
   }
@@ -74,7 +74,7 @@ export class OrderedAcquisition {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
       if (this.#terms.timeout > 0) await this.#takeInOrder();
-      // Once more each by itself, because the error names the one that is not free.
+      // Once more each by itself, because the error names the busy semaphore.
       else if (this.#isSilent || !(await this.#tryInOrder())) throw this.#timeoutError();
     });
   }
@@ -194,7 +194,7 @@ export class OrderedAcquisition {
         return false;
       }
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
-      // Those that are tried beside it are no longer wanted.
+      // The tries beside it are no longer wanted.
       this.#scope.end(error);
       throw error;
     }

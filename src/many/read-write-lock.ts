@@ -101,7 +101,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Waits until nobody writes, and until every earlier `write` has ended.
+   * Waits until no writer holds the lock, and until every earlier `write` has ended.
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or `WaitOptions`
    * @throws as `acquire` of a semaphore
    */
@@ -110,7 +110,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Waits until nobody reads or writes.
+   * Waits until no reader and no writer holds the lock.
    * @param options as `acquireRead`
    * @throws {RangeError} when another limit is stored in the semaphore (`setLimit`, `redsem limit`)
    * @throws as `acquire` of a semaphore

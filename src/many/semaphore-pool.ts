@@ -46,7 +46,7 @@ export class SemaphorePool implements PoolReports {
     );
   }
 
-  /** How many it has; also of those that were collected just now. */
+  /** How many semaphores it has, with those of a moment ago that were collected since. */
   get size(): number {
     return this.#semaphores.size;
   }

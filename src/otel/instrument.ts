@@ -60,7 +60,7 @@ export function instrument(options: InstrumentOptions = {}): () => void {
   };
 }
 
-/** The global provider hands on to the one that was, or will be, registered. */
+/** The global provider hands on to the provider that was, or will be, registered. */
 function behind(provider: TracerProvider): TracerProvider {
   return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

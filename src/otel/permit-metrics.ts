@@ -43,7 +43,7 @@ export class PermitMetrics {
     this.#listen();
   }
 
-  /** Ends listening; what is held and pending leaves the levels. */
+  /** Ends listening; held permits and pending requests leave the levels. */
   end(): void {
     this.#subscriptions.end();
     for (const id of this.#held.keys()) this.#forget(id);

@@ -104,7 +104,7 @@ export class PermitSpans {
   }
 
   #onGrant(grant: GrantMessage): void {
-    // What is adopted is not acquired.
+    // An adopted permit was not acquired.
     if (grant.attempts === 0) this.#startHold(grant, context.active());
     else this.#granted.set(grant.id, grant);
   }

@@ -36,7 +36,7 @@ interface Heard {
   heard(this: void, message: unknown): void;
 }
 
-/** What is listened to, until it is all ended at once. */
+/** Subscriptions that end together. */
 export class Subscriptions {
   readonly #undo: (() => void)[] = [];
 

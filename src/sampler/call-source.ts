@@ -59,7 +59,7 @@ export class CallSource {
     return replies;
   }
 
-  /** Limit 0: nobody has said one. */
+  /** Limit 0: no process has named a limit. */
   async inspect(name: string): Promise<InspectReply> {
     const call = { key: this.#keyOf(name), limit: 0 };
     const reply = await this.#call(() => this.#backend.inspect(call));

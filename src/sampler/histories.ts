@@ -1,17 +1,17 @@
 import type { Look, Step } from './history.js';
 import { History } from './history.js';
 
-/** Semaphores that are remembered; of more, those that were used longest ago are forgotten. */
+/** Most semaphores that are remembered; the least recently used are forgotten first. */
 const MOST_NAMES = 1000;
 
 /** What was seen of each semaphore in the last 15 minutes. */
 export class Histories {
-  /** Those that were used last are at the end. */
+  /** The most recently used are at the end. */
   readonly #histories = new Map<string, History>();
 
   /**
    * @param now on the wall clock
-   * @param inUse whether somebody holds, waits or looks: one that was never in use has no history
+   * @param inUse whether it has holders, waiters or viewers: without use it gets no history
    */
   add(name: string, now: number, look: Look, inUse: boolean): void {
     let history = this.#histories.get(name);

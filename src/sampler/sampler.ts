@@ -9,7 +9,7 @@ import { LossesSeen } from './losses-seen.js';
 import type { Found } from './watched-semaphore.js';
 import { WatchedSemaphore } from './watched-semaphore.js';
 
-/** Semaphores that nobody uses: this number of them is looked at in one look. */
+/** How many unused semaphores a look includes. */
 const IDLE_IN_A_LOOK = 500;
 
 /** How long a look is kept up after a request for it was answered, in milliseconds. */
@@ -37,7 +37,7 @@ export interface SamplerOptions {
   readonly names?: readonly string[];
 }
 
-/** One name, or all of them, that somebody looks at. */
+/** One name, or all of them, that a viewer looks at. */
 interface Watch {
   readonly listeners: Set<() => void>;
   /** It is kept until then without a listener, on the monotonic clock. */
@@ -47,8 +47,8 @@ interface Watch {
 }
 
 /**
- * Looks at all semaphores of one prefix again and again, for as long as somebody watches, and
- * remembers what it saw. However many watch, the server gets 5 calls a second at most.
+ * Looks at all semaphores of one prefix again and again, for as long as it has viewers, and
+ * remembers what it saw. However many viewers it has, the server gets 5 calls a second at most.
  */
 export class Sampler {
   readonly #options: SamplerOptions;
@@ -117,7 +117,7 @@ export class Sampler {
     return semaphore.rate(this.#options.clock.monotonic());
   }
 
-  /** Whether this name may be watched beside those that are watched now. */
+  /** Whether this name may be watched beside the names that are watched now. */
   hasRoomFor(name: string): boolean {
     const others = [...this.#watches].filter(
       ([each, { listeners }]) => each !== ALL && each !== name && listeners.size > 0,
@@ -283,7 +283,7 @@ export class Sampler {
     this.#trouble = describe(error);
   }
 
-  /** Those in use, and some of the others: those that were looked at longest ago. */
+  /** The names in use, and some of the others, least recently looked at first. */
   #otherNames(): string[] {
     const all = [...this.#names.all].filter((name) => !this.#watches.has(name));
     const isHot = (name: string): boolean => this.#watched.get(name)?.isHot === true;

@@ -1,9 +1,9 @@
 import type { HolderState, InspectReply } from '../backends/backend.js';
 
 /**
- * How long the requests of one semaphore waited that were granted between two looks. One that was
- * seen waiting is measured by its id, to within the time of a reply; one that never was has waited
- * for less than the time between two looks, and counts as 0.
+ * How long the requests of one semaphore waited that were granted between two looks. A request that
+ * was seen waiting is measured by its id, to within the time of a reply; a request never seen has
+ * waited for less than the time between two looks, and counts as 0.
  */
 export class WaitsSeen {
   #waiting: ReadonlyMap<string, number> = new Map();

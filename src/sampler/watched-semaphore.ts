@@ -54,7 +54,7 @@ export class WatchedSemaphore {
     return this.#seenAt;
   }
 
-  /** Whether somebody holds or waits, or nobody can say. */
+  /** Whether it has holders or waiters, or cannot be read. */
   get isHot(): boolean {
     return this.#summary.held + this.#summary.waiting > 0 || this.#error !== undefined;
   }

@@ -19,7 +19,7 @@ export function callTimeout(ttl: number): number {
 
 /**
  * Settles as `call` does, or rejects with a `CallTimeoutError` after `limit` milliseconds. No
- * client bounds every call by itself: one that was written to a server that hangs stays pending.
+ * client bounds every call by itself: a call to a server that hangs stays pending.
  */
 export function withTimeout<R>(
   clock: Clock,

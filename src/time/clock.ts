@@ -65,7 +65,7 @@ export function timerSource(): unknown {
 }
 
 /**
- * Node's own, also while a test fakes it: calls gather until the next tick, and one that a fake
+ * Node's own, also while a test fakes it: calls gather until the next tick, and a tick that a fake
  * never made would keep all calls of the process from leaving, long after that test.
  */
 export const nextTick: typeof process.nextTick = process.nextTick.bind(process);

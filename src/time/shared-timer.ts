@@ -11,7 +11,7 @@ const EARLY = 1 / 4;
 const EARLIEST_MS = 2500;
 
 /**
- * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same
+ * One timer of a clock for all alarms. Alarms that are due at the same moment ring in the same
  * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
  * of its timers.
  *

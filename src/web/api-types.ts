@@ -19,7 +19,7 @@ export interface SemaphoreRow {
   readonly over: number;
   /** Grants per second that were seen over the last 10 s; left out until two looks were made. */
   readonly rate?: number;
-  /** How long the first in the queue waits; null where nobody waits. */
+  /** How long the first request in the queue waits; null when the queue is empty. */
   readonly oldestWait: number | null;
   /** What the list is sorted by, the highest first: see the guide. */
   readonly pressure: number;
@@ -101,7 +101,7 @@ export interface HistoryPoint {
   readonly grantsPerSecond: number;
   /**
    * Half of the requests granted in this step waited no longer; null where none was seen, or
-   * nobody looked at this semaphore in detail.
+   * no viewer looked at this semaphore in detail.
    */
   readonly waitP50: number | null;
   /** 99 % of them waited no longer. */
@@ -138,7 +138,7 @@ export interface Detail {
   readonly actions: boolean;
   /** As in the list. */
   readonly row: SemaphoreRow;
-  /** By slot; slots that nobody holds are left out. At most 5000. */
+  /** By slot; free slots are left out. At most 5000. */
   readonly slots: readonly SlotState[];
   /** In the order of the queue, the first 5000. */
   readonly queue: readonly QueuedRequest[];

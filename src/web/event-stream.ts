@@ -27,7 +27,7 @@ export function eventStream(source: EventSource, clock: Clock, signal: AbortSign
   const ended = new AbortController();
   let heartbeat: Timer | undefined;
   let send: (() => void) | undefined;
-  // There was news while the reader had not read what is there.
+  // News came before the reader had read the last.
   let missed = false;
   const end = (error?: unknown): void => {
     ended.abort();

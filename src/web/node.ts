@@ -35,7 +35,7 @@ export function toNodeListener(handler: WebHandler): NodeListener {
   return (request, response, next) => void serve(request, response, next);
 }
 
-/** What is used of a Fastify instance. */
+/** The methods of a Fastify instance that the view calls. */
 export interface FastifyLike {
   /** The view reads bodies itself. */
   removeAllContentTypeParsers(): void;
@@ -70,7 +70,7 @@ export function fastifyView(handler: WebHandler): (fastify: FastifyLike) => Prom
   };
 }
 
-/** What is used of a Koa context. */
+/** The fields of a Koa context that the view reads. */
 export interface KoaContext {
   /** Of the request, from the root of the application. */
   readonly path: string;
@@ -82,7 +82,7 @@ export interface KoaContext {
   respond?: boolean | undefined;
 }
 
-/** For `app.use(koaView(handler, '/path'))`; what is below another path goes to the next. */
+/** For `app.use(koaView(handler, '/path'))`; a request of another path goes to the next. */
 export function koaView(
   handler: WebHandler,
   basePath: string,

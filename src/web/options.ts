@@ -18,7 +18,7 @@ export interface WebViewOptions {
   /**
    * Asked before every request is served, page and style included: `true` lets it in, `false`
    * refuses it with 403, a `Response` is sent instead, to a login for example. If it throws, the
-   * answer is 500 and `onError` gets the error. Default: everybody who reaches the handler.
+   * answer is 500 and `onError` gets the error. Default: every request that reaches the handler.
    */
   readonly authorize?:
     ((request: Request) => boolean | Response | Promise<boolean | Response>) | undefined;

@@ -40,7 +40,7 @@ it('the release check needs a changelog entry, one version everywhere, and the a
       none,
       [
         /lists no change under 1\.2\.3/,
-        /has no "repository": set it there, below "license"/,
+        /has no "repository": run node scripts\/repository\.mjs OWNER\/NAME/,
         /has no "homepage"/,
         /has no "bugs"/,
       ],

@@ -303,7 +303,7 @@ describe('errors', () => {
     ['NOPERM No permissions to access a channel', `grant it with ACL SETUSER USER '&app:*'`],
     [
       "ERR The user executing the script can't run this command or subcommand",
-      'grant the user what is missing: ACL LOG names it',
+      'grant the user the missing right: ACL LOG names it',
     ],
     [
       'WRONGTYPE Operation against a key holding the wrong kind of value',

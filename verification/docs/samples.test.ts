@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { describeStarted, noServer } from '../../test/support/require-server.js';
 import { ROOT } from '../../test/tooling/run-program.js';
@@ -44,10 +44,10 @@ const OPTIONS = {
 const PACKAGES =
   '@types/node @opentelemetry/api @opentelemetry/sdk-trace-base sinon @types/sinon'.split(' ');
 
-const title = 'samples in the README and the docs, pasted into an empty project';
+const SUITE = 'samples in the README and the docs, pasted into an empty project';
 const start = (): Promise<ReaderProjects> => ReaderProjects.create(PACKAGES);
 
-describeStarted(title, noServer(), start, (projects) => {
+describeStarted(SUITE, noServer(), start, (projects) => {
   it('are there, the first by line 15 of the README of 200 lines, and each says what it prints', () => {
     expect(readme.split('\n').indexOf('```ts')).to.be.within(0, 14);
     expect(readme.split('\n').length).to.be.at.most(201);
@@ -69,6 +69,13 @@ describeStarted(title, noServer(), start, (projects) => {
         if (/redis:\/\/[abc]:/.test(code)) expect(page.text, title).to.contain('three servers');
       }
     }
+  });
+
+  it('are run with the package that the README packs in a clone', () => {
+    const tarball = basename(projects().all[0]?.tarball ?? '');
+    expect(readme)
+      .to.contain('**not published yet**')
+      .and.to.contain(`npm install ../redsem/${tarball}`);
   });
 
   it('compile in a strict project, with the tables of the page on migrating', async () => {
@@ -115,7 +122,8 @@ describeStarted(title, noServer(), start, (projects) => {
     });
 
     it('compile in a strict project, and write out no shape of a framework', async () => {
-      const packages = ['express', 'bullmq', '@nestjs/core', '@nestjs/testing'];
+      const packages =
+        'express bullmq @nestjs/core @nestjs/testing @temporalio/activity effect'.split(' ');
       const shown = recipes.filter(({ title }) => !title.includes(', with '));
       packages.forEach((name, i) => expect(shown[i]?.code).to.include(` from '${name}';`));
       expect(shown).to.have.length(packages.length);
@@ -134,7 +142,7 @@ describeStarted(title, noServer(), start, (projects) => {
 describe('links in the docs', () => {
   it('lead to files and headings that are there, and so do files named in backquotes', () => {
     expect(pages.flatMap(deadLinks)).to.deep.equal([]);
-    const text = '[1](#errors) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
+    const text = '[1](#quick-start) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
     const dead = ['#none', 'none.md', 'docs/faq.md#none', 'src/none.ts'];
     const path = 'README.md';
     expect(deadLinks({ path, text })).to.deep.equal(dead.map((each) => `${path}: ${each}`));

@@ -8,11 +8,11 @@ export const limitCommand: Command = {
   summary: 'change how many permits a semaphore has',
   description: `
 Stores N as the limit of NAME. It counts for every process from its next call on, whatever limit that
-was started with, and is kept until a day after the last use. Waiters get at once what comes free; nobody
-loses a permit when the limit shrinks. 0 pauses NAME: holders keep their permits, nobody else gets one.
+was started with, and is kept until a day after the last use. Waiters get new permits at once; holders
+keep theirs when the limit shrinks. 0 pauses NAME: holders keep their permits, requests wait.
 +N and -N change the limit by N in one step and print the new one; -N needs -- before it. none removes
 the stored limit: the limit that each process was started with counts again. Without N: prints the limit,
-or ? where nobody has said one. On a terminal a change is confirmed by a line.`,
+or ? when no process has named a limit. On a terminal a line confirms a change.`,
   options: {},
   examples: {
     'redsem limit deploys 5': 'five at once from now on',

@@ -10,8 +10,8 @@ export const rateCommand: Command = {
   description: `
 Stores a rate for NAME: at most N permits are granted in each second (s), minute (m), hour (h) or day (d),
 besides its limit; 100/15m is 100 in 15 minutes. It counts for every process from its next call on,
-whatever rate that was started with, and is kept until a day after the last use. Waiters get at once what it allows; what
-was used before stays used. none: no rate for anybody. Without a rate: prints the one that counts, or none.`,
+whatever rate that was started with, and is kept until a day after the last use. Waiters get at once what it allows;
+earlier grants still count. none: no rate in any process. Without a rate: prints the rate that counts, or none.`,
   options: {
     '--burst N':
       'how many at once after a pause; default 1: one permit each time its share of the period is over',

@@ -14,9 +14,9 @@ import { fit } from '../text-width.js';
 
 export const RUN_OPTIONS: Options = {
   '-n, --limit N':
-    'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
+    'permits in all; default 1, with --rate any number. All processes should name the same; a limit stored by "redsem limit" counts instead',
   '-r, --rate N/UNIT':
-    'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
+    'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). All processes should name the same; a rate stored by "redsem rate" counts instead',
   '--burst N': 'with --rate: how many at once after a pause; default 1',
   '--permits K': 'how many to take at once; default 1',
   '-t, --timeout TIME':

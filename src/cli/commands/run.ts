@@ -13,13 +13,13 @@ Waits for a permit of the semaphore NAME, runs COMMAND while it holds it, gives 
 exit code of COMMAND (128 + n when signal n ended it). No shell is involved.
 
 COMMAND has the stdin, stdout, stderr and terminal of redsem. Where stderr is a terminal, a line there says
-after a second who holds the permits that are waited for.
+after a second which holders it waits for.
 
 SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 are passed on to COMMAND and all that it started;
 while redsem waits, they end the wait. When the permit is lost (revoked, data gone, server away for longer
 than --ttl), all of it gets SIGTERM, then SIGKILL; that is noticed within a third of --ttl, and before
 the ttl is over when the server is away. Only kill -9 of redsem leaves COMMAND running without a
-permit. A server that cannot be reached at the start is an error; one that goes away later is waited for.
+permit. A server that cannot be reached at the start is an error; if it goes away later, redsem waits for it.
 
 COMMAND inherits what redsem has, but for what Node.js changes at its start: file descriptors from 3 on are
 closed unless --pass-fd names them; the soft limit on open files is that of redsem's parent (Linux, by

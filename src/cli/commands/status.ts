@@ -9,13 +9,13 @@ import { hasColors, painted, plainText } from '../style.js';
 
 export const statusCommand: Command = {
   synopsis: '[OPTION…] [NAME]',
-  summary: 'show who holds and who waits',
+  summary: 'show holders and waiters',
   description: `
-Shows the permits of a semaphore that are held, by whom, and who waits for one. Without NAME: a line
+Shows the held permits of a semaphore, their holders and the waiters. Without NAME: a line
 for each semaphore that was in use within the last day.
 
-The limit is the one that "redsem limit" or setLimit stored, else that of the last process which asked
-for a permit; where nobody did, it is shown as unknown (null in JSON). Keys that something else has written may not be
+The limit is that of "redsem limit" or setLimit, else that of the last process which asked
+for a permit; without one it is shown as unknown (null in JSON). Keys that another program has written may not be
 readable: without NAME such a semaphore has a line that says why (name and error in JSON).`,
   options: {
     '--json': 'print JSON: an object, without NAME an array of them; times in ms',

@@ -14,7 +14,7 @@ const MOST_NAMED = 3;
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
-/** Says on a terminal, when a wait has lasted a while, who holds and how long it may take. */
+/** Shows on a terminal, when a wait has lasted a while, the holders and how long it may take. */
 export class WaitingNote {
   readonly #semaphore: Semaphore;
   #progress: QueueProgress | undefined;

@@ -20,10 +20,10 @@ export const watchCommand: Command = {
   synopsis: '[OPTION…] [NAME]',
   summary: 'follow a semaphore, or all of them, live',
   description: `
-Shows a semaphore live on the whole screen: its permits as a bar, who holds them, for how long, how long
-their tickets live unless extended, who waits, how many permits were granted per second, and the last
+Shows a semaphore live on the whole screen: its permits as a bar, their holders, for how long, how long
+their tickets live unless extended, the waiters, how many permits were granted per second, and the last
 15 minutes as graphs. Without NAME: all semaphores, with totals. The first line says which server it is and
-how old the numbers are. Green, yellow and red: free, nearly full, full while somebody waits; NO_COLOR and
+how old the numbers are. Green, yellow and red: free, nearly full, full while a request waits; NO_COLOR and
 FORCE_COLOR are respected.
 
 Keys: ? shows all of them; enter opens the selected semaphore, escape goes back, / filters, s is the next

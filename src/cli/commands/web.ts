@@ -20,7 +20,7 @@ export const webCommand: Command = {
   synopsis: '[OPTION…]',
   summary: 'serve a live view of all semaphores to browsers',
   description: `
-Serves a page that shows all semaphores live: who holds, who waits, and what was seen in the last 15
+Serves a page that shows all semaphores live: holders, waiters, and the last 15
 minutes. It prints the page's URL and, unless one is given, a new token, which the page asks for. Every
 request for data must have the token; it is never taken from a URL.
 
@@ -61,8 +61,8 @@ async function serve(args: Arguments): Promise<void> {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
-  // Before it listens: what is requested while it loads would never be answered. Not at the start
-  // of the program: the view is larger than all other commands.
+  // Before it listens: a request that comes while it loads would never be answered. Not at the
+  // start of the program: the view is larger than all other commands.
   const { webView } = await import('../../web/index.js');
   const { toNodeListener } = await import('../../web/node.js');
   const redis = await connect(serverSettings(args));

@@ -34,7 +34,7 @@ export class Screen {
     return { columns: this.#stdout.columns, rows: this.#stdout.rows };
   }
 
-  /** Overwrites what is there, so that nothing flickers; what is there already is not sent. */
+  /** Overwrites the screen, so that nothing flickers; a line that did not change is not sent. */
   show(lines: readonly Line[]): void {
     const text = screenText(lines, this.#colors);
     if (!this.#open || text === this.#shown) return;

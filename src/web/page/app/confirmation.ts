@@ -50,7 +50,7 @@ export class Confirmation {
     else this.#input.select();
   }
 
-  /** The numbers have changed, perhaps while somebody thinks about it. */
+  /** The numbers have changed, perhaps while the user thinks about it. */
   update(detail: Detail): void {
     if (!this.#dialog.open) return;
     this.#question = this.#ofNow?.(detail);

@@ -186,7 +186,7 @@ const clocks: Chart.Axis.Values = (_plot, seconds, _axis, _space, step) =>
 
 type Point = HistoryPoint & { readonly isGap?: true };
 
-/** Where nobody looked, the line breaks. */
+/** The line breaks where the sampler did not look. */
 function withGaps(history: readonly HistoryPoint[]): readonly Point[] {
   return history.flatMap((point, nth) => {
     const before = history[nth - 1];

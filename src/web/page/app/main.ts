@@ -8,7 +8,7 @@ import { addressOf, currentName } from './route.js';
 import { listenForShortcuts } from './shortcuts.js';
 import { hasToken, keepToken } from './token.js';
 
-/** A page that nobody sees lets go of its connection after this: browsers have six per server. */
+/** A hidden page lets go of its connection after this: browsers have six per server. */
 const HIDDEN_MS = 10_000;
 
 const list = new ListPage();
