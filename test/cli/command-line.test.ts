@@ -8,6 +8,7 @@ import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
 import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { ClosedError } from '../../src/errors.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
 import { hasColors, plainText } from '../../src/cli/style.js';
@@ -61,6 +62,10 @@ describe('the command line', () => {
         .and.not.to.match(/\]\(|\n## /);
       expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     }
+    const [, command = ''] = /; see: npx redsem (.*)$/.exec(new ClosedError('jobs').message) ?? [];
+    expect((await redsemHere(command.split(' '))).stdout).to.match(
+      /^CLOSED\n\nThis semaphore object/,
+    );
     const { code, stdout, stderr } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
@@ -68,8 +73,7 @@ describe('the command line', () => {
     expect(stdout).to.contain('who holds? (docs/guides/operating.md)');
     expect(await redsemHere(['help', 'ACQUIRE_TIMOUT'])).to.include({
       code: 64,
-      stderr:
-        'redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); docs/reference/errors.md lists them\n',
+      stderr: `redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); the codes are ${codes.join(', ')}\n`,
     });
   });
 

@@ -9,8 +9,8 @@ import { serverRows } from './rows/server-rows.js';
 import { semaphoreSuite } from './semaphore-suite.js';
 
 describeWithServer('conformance on a real server', (server) => {
-  // What each client does in a different way; redis.test.ts has all cases, and npm run verify has
-  // them on each client.
+  // What goes through a client in a separate way; redis.test.ts has all cases, and npm run verify
+  // has them on each client.
   const groups = [acquireCases, waitingCases, operatorCases, nameCases, keyCases, serverCases];
   for (const row of serverRows(server)) {
     if (row.title === 'ioredis 5') semaphoreSuite(row, { groups });

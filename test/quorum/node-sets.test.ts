@@ -108,7 +108,7 @@ describe('sets of nodes', () => {
     for (let i = 1; i <= 10; i += 1) {
       const { message } = await refused(`${other}.${i}`);
       expect(message).to.match(
-        /lists the nodes a, b,.* but node \d is in use by .* a, b, c; see docs\//,
+        /lists the nodes a, b,.* but node \d is in use by .* a, b, c; see: npx redsem help QUORUM/,
       );
       expect(await fixture.extend('old.1')).to.deep.equal([true]);
       await fixture.clock.advance(TTL / 3);

@@ -71,6 +71,17 @@ describeWithServer('keys of a semaphore', (server) => {
       expect([...parts]).to.have.members(LOSSES.slice(0, 10).flat());
     });
 
+    it('hold each ticket once, one sign, and no score below 0', async () => {
+      const one = await busy();
+      const { holders } = await one.inspect();
+      expect(await one.redis.zcard(one.keyOf('tickets'))).to.equal(holders.length + 1);
+      for (const [part, entries] of Object.entries(await one.state())) {
+        if (!Array.isArray(entries)) continue;
+        const scores = entries.filter((_, i) => i % 2 === 1).map(Number);
+        expect(Math.min(...scores), part).to.be.at.least(0);
+      }
+    });
+
     for (const lost of LOSSES) {
       it(`${lost.join(' and ')}: no permit twice, none lost, whatever call finds it`, async () => {
         for (const [what, call] of CALLS) {

@@ -170,6 +170,31 @@ describeOnBoth('a request that does not fit', (make) => {
   }
 });
 
+describeOnBoth('a request of a group for more than a limit that has shrunk', (make) => {
+  it('gets its turn in its order once the limit grows, where arrival alone decided meanwhile', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('x', 3), { ttl: HOUR });
+    await queueUp(one, [...numbered('n', 3), 'c.g1.3', 'c.g2.3'], (id) =>
+      id.startsWith('c.g') ? order('g', 1000) : undefined,
+    );
+    await one.setLimit(2);
+    // It is the first by its tag, and no permit is left idle for it.
+    expect(await grants(one, ['x.1', 'x.2'], 1)).to.deep.equal(['c.n1']);
+    expect(await one.queue()).to.deep.equal(['c.n2', 'c.n3', 'c.g1.3', 'c.g2.3']);
+    if (one instanceof RedisFixture) {
+      expect(Object.keys(await one.state()))
+        .to.include('parked')
+        .and.not.to.include('flows:0');
+    }
+    await one.setLimit(4);
+    expect(await one.queue()).to.deep.equal(['c.g1.3', 'c.g2.3', 'c.n2', 'c.n3']);
+    expect(await one.holders()).to.deep.equal(['x.3', 'c.n1']);
+    // Those of no group do not pass it, though they fit.
+    expect(await one.try('c.t1')).to.equal('busy');
+    expect(await grants(one, ['x.3', 'c.n1'])).to.deep.equal(['c.g1.3', 'c.g2.3', 'c.n2', 'c.n3']);
+  });
+});
+
 describeOnBoth('a bounded queue', (make) => {
   it('refuses one more, but none that waits already or returns to its old place', async () => {
     const one = make({ limit: 1 });
