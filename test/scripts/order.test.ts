@@ -64,6 +64,8 @@ function numbered(letter: string, count: number, permits = 1): string[] {
   return Array.from({ length: count }, (_, i) => `c.${letter}${i + 1}${suffix}`);
 }
 
+// That credit of idle groups, withdrawn requests and priorities count as in the model is shown by
+// order-model.test.ts.
 describeOnBoth('fair shares of groups', (make) => {
   it('follow weights over 700 grants of up to 4 permits, and nothing stays idle', async () => {
     const one = make({ limit: 7 });
@@ -89,34 +91,6 @@ describeOnBoth('fair shares of groups', (make) => {
     expect(held + (waiters[0]?.permits ?? 0), 'the first does not fit').to.be.above(7);
   });
 
-  it('a group that was idle has no credit, and takes turns from then on', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, numbered('a', 20), byLetter());
-    expect(groupsOf(await grants(one, ['c.x1'], 10))).to.equal('a'.repeat(10));
-    await queueUp(one, numbered('b', 3), byLetter());
-    // One at a time: each request of b comes when its last one is served.
-    const served = await grants(one, ['c.a10'], 4);
-    expect(['abab', 'baba']).to.include(groupsOf(served));
-    let held = served.at(-1) ?? '';
-    const turns: string[] = [];
-    for (let i = 4; i < 9; i += 1) {
-      await queueUp(one, [`c.b${i}`], byLetter());
-      const granted = await grants(one, [held], 2);
-      held = granted.at(-1) ?? '';
-      turns.push(groupsOf(granted));
-    }
-    for (const turn of turns) expect(['ab', 'ba']).to.include(turn);
-  });
-
-  it('requests that were withdrawn leave no hole in the share of their group', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, [...numbered('a', 40), ...numbered('b', 20)], byLetter());
-    await one.release(numbered('a', 20), { client: 'c' });
-    expect(groupsOf(await grants(one, ['c.x1']))).to.match(/^(?:ab){20}$|^(?:ba){20}$/);
-  });
-
   it('a request that was dropped returns to its old place in its group', async () => {
     const one = make({ limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
@@ -131,24 +105,6 @@ describeOnBoth('fair shares of groups', (make) => {
     expect(arrivalOf(back.verdicts[0])).to.equal(place);
     expect(await one.queue()).to.deep.equal(['c.a1', 'c.b1', 'c.a2', 'c.b2']);
     expect(groupsOf(await grants(one, ['c.x1']))).to.equal('abab');
-  });
-});
-
-describeOnBoth('priorities', (make) => {
-  it('a heavy request of a high one is never overtaken, but passes a heavy one that blocks', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('c', 3), { ttl: HOUR });
-    await queueUp(one, ['c.p1.3'], () => undefined);
-    await one.release(['c.1', 'c.2'], { client: 'c' });
-    // The first that waits does not fit: one that comes before it does.
-    expect(kinds(await one.acquire([request('c.4', 'wait', ofPriority(1))]))).to.deep.equal([
-      'granted',
-    ]);
-    await queueUp(one, ['c.h1.3'], () => ofPriority(5));
-    await queueUp(one, ['c.s1', 'c.s2'], () => ofPriority(4));
-    expect(await one.try('c.t1')).to.equal('busy');
-    expect(await grants(one, ['c.3', 'c.4'], 1)).to.deep.equal(['c.h1.3']);
-    expect(await grants(one, ['c.h1.3'])).to.deep.equal(['c.s1', 'c.s2', 'c.p1.3']);
   });
 });
 

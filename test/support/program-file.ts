@@ -26,24 +26,28 @@ const plain = {
  * time until it has started. Only coverage wants the sources themselves.
  */
 export function programOf(source: string): readonly string[] {
-  return madeOnce(source, () => bundle(source));
+  return madeOnce(source, () => [bundle(source)]);
 }
 
 /** The same as a file beside those that it imports: `thread` is one that it starts as a thread. */
 export function programWithThread(source: string, thread: string): readonly string[] {
-  return madeOnce(source, () => tree(source, thread));
+  const loader = new URL('typescript.mjs', import.meta.url).href;
+  return madeOnce(source, () => [tree(source, thread)], ['--import', loader, source]);
 }
 
 /** The same from the sources: for what builds its own files, as the page of the web view. */
 export function sourcesOf(source: string): readonly string[] {
-  const [tsx, threads] = [createRequire(import.meta.url).resolve('tsx'), './typescript.mjs'];
-  const loaders = [pathToFileURL(tsx).href, new URL(threads, import.meta.url).href];
-  return [...loaders.flatMap((loader) => ['--import', loader]), source];
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return ['--import', tsx, source];
 }
 
-function madeOnce(source: string, make: () => string): readonly string[] {
+function madeOnce(
+  source: string,
+  make: () => readonly string[],
+  sources: readonly string[] = sourcesOf(source),
+): readonly string[] {
   const compiling = process.env['NODE_V8_COVERAGE'] !== undefined;
-  const words = made.get(source) ?? (compiling ? sourcesOf(source) : [make()]);
+  const words = made.get(source) ?? (compiling ? sources : make());
   made.set(source, words);
   return words;
 }
