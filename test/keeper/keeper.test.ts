@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -18,6 +17,7 @@ import { startServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
+import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
 
 describeWithServer('a keeper', (server) => {
@@ -51,16 +51,8 @@ describeWithServer('a keeper', (server) => {
     return [keeper, warningsOf(keeper)];
   }
 
-  /** An extension goes through the keeper: this thread publishes none. */
   async function untilKept(handle: Handle): Promise<void> {
-    await eventually(async () => {
-      const here: unknown[] = [];
-      const listener = (message: unknown): void => void here.push(message);
-      subscribe('redsem:extend', listener);
-      await handle.extend();
-      unsubscribe('redsem:extend', listener);
-      return here.length === 0;
-    });
+    await eventually(() => isKept(handle));
   }
 
   function startHolder(args: Omit<HolderArguments, 'port'>): WorkerProcess {
