@@ -32,8 +32,8 @@ export class KeptLeases {
   #lastNumber = 0;
   /** Semaphores whose permits are not where the keeper looks. */
   readonly #elsewhere = new Set<string>();
-  /** That thread is up, and its renewals work. */
-  #canRenew = false;
+  /** Its renewals work, as far as is known. */
+  #canRenew = true;
   /** There is no other thread any more. */
   isOver = false;
 
