@@ -12,7 +12,7 @@ export interface KeptLeasesOptions {
   readonly clock: Clock;
   /** Milliseconds. */
   readonly maxStall: number;
-  /** In the order of the calls, and before the caller of an `acquire` runs: it may block at once. */
+  /** In this order, and before the caller of an `acquire` runs: it may block at once. */
   readonly send: (order: Order) => void;
   /** `why`: the keeper's thread cannot renew. */
   warn(why: string): void;

@@ -20,7 +20,8 @@ export interface WorkerData extends KeeperTerms {
 if (!isWorkerData(workerData)) throw new Error('only a Keeper starts this file');
 let isTroubled = false;
 const notify = together<Notice>((notices) => parentPort?.postMessage(notices));
-const late = setTimeout(onOutcome, LATE_MS, new Error('its module has given no client yet'));
+const noClient = new Error('its module has given no client yet');
+const late = threadClock.schedule(() => onOutcome(noClient), LATE_MS, true);
 const obey = renewLeases({
   backend: backendOf(await clientOf(workerData)),
   maxStall: workerData.maxStall,
@@ -30,7 +31,7 @@ const obey = renewLeases({
   onOutcome,
 });
 parentPort?.on('message', (orders: readonly Order[]) => orders.forEach(obey));
-clearTimeout(late);
+late.cancel();
 onOutcome(undefined);
 
 /** Also of what a client reports, from its first try to connect on. */

@@ -6,6 +6,7 @@ import { type BothKinds } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
 import { moment } from '../support/moment.js';
 import { openClient } from '../support/open-client.js';
+import { wallTime } from '../support/real-time.js';
 import { report, workerArguments } from '../support/worker-side.js';
 import { isKept } from './is-kept.js';
 
@@ -57,7 +58,7 @@ if (blockedUntil === undefined) {
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!existsSync(blockedUntil)) {
     // The time comes first: the process may be stopped between the two.
-    const at = Date.now();
+    const at = wallTime();
     if (handle.held) believedUntil = Math.max(believedUntil, at + handle.expiresIn);
     else writeFileSync(`${blockedUntil}.lost`, '');
     Atomics.wait(nothing, 0, 0, 5);

@@ -282,7 +282,7 @@ describeWithServer('a keeper', (server) => {
     await fixture.close();
   });
 
-  itThroughBothClients('goes on when its server has hung, after a warning', async (fixture) => {
+  itThroughBothClients('continues when its server has hung, after a warning', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const warnings = warningsOf(keeper);
