@@ -22,7 +22,7 @@ export type Notice =
   /** The keeper's thread writes no more about the lease in this place. */
   | { readonly what: 'free'; readonly place: number };
 
-/** Sends what is given in one turn together, in order and before any caller that awaits continues. */
+/** Sends what one turn gives together, in order and before any caller that awaits continues. */
 export function together<Item>(send: (items: readonly Item[]) => void): (item: Item) => void {
   const gathered: Item[] = [];
   return (item) => {
