@@ -141,9 +141,8 @@ export class Lease extends Release implements ExtendItem {
 
   /** A keeper extends it no more: what that knew last is known here from now on. */
   takeBack(): void {
-    const window = windowOf(instant(this.link.clock), this.remaining);
+    if (this.stage === 'held') this.#window = windowOf(instant(this.link.clock), this.remaining);
     this.#kept = undefined;
-    if (this.stage === 'held') this.#window = window;
   }
 
   /**

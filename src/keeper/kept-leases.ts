@@ -12,7 +12,7 @@ export interface KeptLeasesOptions {
   readonly clock: Clock;
   /** Milliseconds. */
   readonly maxStall: number;
-  /** In the order of the calls, and before the caller of an `acquire` runs: it may block at once. */
+  /** In this order, and before the caller of an `acquire` runs: it may block at once. */
   readonly send: (order: Order) => void;
   /** `why`: the keeper's thread cannot renew. */
   warn(why: string): void;
@@ -32,8 +32,8 @@ export class KeptLeases {
   #lastNumber = 0;
   /** Semaphores whose permits are not where the keeper looks. */
   readonly #elsewhere = new Set<string>();
-  /** That thread is up, and its renewals work. */
-  #canRenew = false;
+  /** Its renewals work, as far as is known. */
+  #canRenew = true;
   /** There is no other thread any more. */
   isOver = false;
 

@@ -16,21 +16,17 @@ export type Order =
 
 /** From the thread of the keeper to that of the holders. */
 export type Notice =
-  /** Why renewals fail. Undefined: it can renew, at its start and after an outage. */
+  /** Why renewals fail. Undefined: they work again. */
   | { readonly what: 'trouble'; readonly text: string | undefined }
   | { readonly what: 'extended'; readonly number: number; readonly done: boolean }
   /** The keeper's thread writes no more about the lease in this place. */
   | { readonly what: 'free'; readonly place: number };
 
-/** Sends what is given in one turn together, in order and before any caller that awaits goes on. */
+/** Sends what one turn gives together, in order and before any caller that awaits continues. */
 export function together<Item>(send: (items: readonly Item[]) => void): (item: Item) => void {
-  let gathered: Item[] = [];
+  const gathered: Item[] = [];
   return (item) => {
     if (gathered.push(item) > 1) return;
-    queueMicrotask(() => {
-      const items = gathered;
-      gathered = [];
-      send(items);
-    });
+    queueMicrotask(() => send(gathered.splice(0)));
   };
 }

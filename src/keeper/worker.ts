@@ -8,26 +8,31 @@ import { together } from './messages.js';
 import { renewLeases } from './renewer.js';
 import { SharedLeases } from './shared-leases.js';
 
+/** For how long a module may take to give a client before that is a trouble, in milliseconds. */
+const LATE_MS = 5000;
+
 /** What the thread of the holders gives to the new thread. */
 export interface WorkerData extends KeeperTerms {
   readonly buffer: SharedArrayBuffer;
 }
 
 // The thread of a keeper. Orders that come before a module has given its client wait in the port.
-const data: unknown = workerData;
-if (!isWorkerData(data)) throw new Error('only a Keeper starts this file');
+if (!isWorkerData(workerData)) throw new Error('only a Keeper starts this file');
 let isTroubled = false;
 const notify = together<Notice>((notices) => parentPort?.postMessage(notices));
+const noClient = new Error('its module has given no client yet');
+const late = threadClock.schedule(() => onOutcome(noClient), LATE_MS, true);
 const obey = renewLeases({
-  backend: backendOf(await clientOf(data)),
-  maxStall: data.maxStall,
+  backend: backendOf(await clientOf(workerData)),
+  maxStall: workerData.maxStall,
   clock: threadClock,
-  shared: new SharedLeases(threadClock, data.buffer),
+  shared: new SharedLeases(threadClock, workerData.buffer),
   notify,
   onOutcome,
 });
 parentPort?.on('message', (orders: readonly Order[]) => orders.forEach(obey));
-notify({ what: 'trouble', text: undefined });
+late.cancel();
+onOutcome(undefined);
 
 /** Also of what a client reports, from its first try to connect on. */
 function onOutcome(error: unknown): void {

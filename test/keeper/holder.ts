@@ -1,4 +1,3 @@
-import { subscribe } from 'node:diagnostics_channel';
 import { existsSync, writeFileSync } from 'node:fs';
 
 import { Semaphore } from '../../src/index.js';
@@ -7,7 +6,9 @@ import { type BothKinds } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
 import { moment } from '../support/moment.js';
 import { openClient } from '../support/open-client.js';
+import { wallTime } from '../support/real-time.js';
 import { report, workerArguments } from '../support/worker-side.js';
+import { isKept } from './is-kept.js';
 
 /** What the program of the same name does. */
 export interface HolderArguments {
@@ -46,15 +47,7 @@ const handle = await semaphore.acquire();
 const lost: string[] = [];
 handle.on('lost', ({ reason }) => lost.push(reason));
 // The keeper's thread takes a while to start on a busy machine: until then this thread extends.
-let byThisThread = 0;
-subscribe('redsem:extend', () => (byThisThread += 1));
-if (keeper !== undefined) {
-  await eventually(async () => {
-    const before = byThisThread;
-    await handle.extend();
-    return byThisThread === before;
-  });
-}
+if (keeper !== undefined) await eventually(() => isKept(handle));
 if (blockedUntil === undefined) {
   process.disconnect();
   await client.close();
@@ -65,7 +58,7 @@ if (blockedUntil === undefined) {
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!existsSync(blockedUntil)) {
     // The time comes first: the process may be stopped between the two.
-    const at = Date.now();
+    const at = wallTime();
     if (handle.held) believedUntil = Math.max(believedUntil, at + handle.expiresIn);
     else writeFileSync(`${blockedUntil}.lost`, '');
     Atomics.wait(nothing, 0, 0, 5);

@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,9 +14,11 @@ import {
 import { eventually } from '../support/eventually.js';
 import { moment } from '../support/moment.js';
 import { startServer } from '../support/redis-server.js';
+import { StoredSemaphore } from '../support/stored-semaphore.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
+import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
 
 describeWithServer('a keeper', (server) => {
@@ -51,16 +52,8 @@ describeWithServer('a keeper', (server) => {
     return [keeper, warningsOf(keeper)];
   }
 
-  /** An extension goes through the keeper: this thread publishes none. */
   async function untilKept(handle: Handle): Promise<void> {
-    await eventually(async () => {
-      const here: unknown[] = [];
-      const listener = (message: unknown): void => void here.push(message);
-      subscribe('redsem:extend', listener);
-      await handle.extend();
-      unsubscribe('redsem:extend', listener);
-      return here.length === 0;
-    });
+    await eventually(() => isKept(handle));
   }
 
   function startHolder(args: Omit<HolderArguments, 'port'>): WorkerProcess {
@@ -289,7 +282,7 @@ describeWithServer('a keeper', (server) => {
     await fixture.close();
   });
 
-  itThroughBothClients('goes on when its server has hung, after a warning', async (fixture) => {
+  itThroughBothClients('continues when its server has hung, after a warning', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const warnings = warningsOf(keeper);
@@ -324,8 +317,7 @@ describeWithServer('a keeper', (server) => {
       const handle = await fixture.semaphore(target, name, options).acquire();
       handle.on('lost', ({ reason }) => lost.push(reason));
       await untilKept(handle);
-      const key = `redsem:{${name}}:tickets`;
-      await eventually(async () => (await replica.command('EXISTS', key)) === 1);
+      await eventually(async () => (await expiryOf(name, handle.id, replica)) > 0);
       await master.kill();
       await replica.command('REPLICAOF', 'NO', 'ONE');
       await replica.command('CONFIG', 'SET', 'port', String(master.port));
@@ -378,7 +370,7 @@ describeWithServer('a keeper', (server) => {
     }
     // What was on its way has arrived: the keeper has renewed a later permit.
     await untilKept(await fixture.semaphore(target, newName(), options).acquire());
-    expect(await server().command('EXISTS', `redsem:{${name}}:tickets`)).to.equal(0);
+    expect(await new StoredSemaphore(server(), name).tickets()).to.deep.equal([]);
   });
 
   itThroughBothClients('warns when it reaches another database', async (fixture) => {
@@ -406,7 +398,7 @@ describeWithServer('a keeper', (server) => {
     const handles = [await closed.acquire(), await open(one).acquire(), await open(two).acquire()];
     for (const handle of handles) await untilKept(handle);
     await closed.close();
-    expect(await server().command('EXISTS', `redsem:{${closed.name}}:tickets`)).to.equal(0);
+    expect(await new StoredSemaphore(server(), closed.name).tickets()).to.deep.equal([]);
     await two.close();
     for (const { name } of handles.slice(1)) await untilRenewed(name, 3);
     expect(handles.map(({ held }) => held)).to.deep.equal([false, true, true]);
@@ -420,7 +412,7 @@ describeWithServer('a keeper', (server) => {
       [{ ioredis: 5 }, /ioredis: expected an object/],
       [{ ioredis: { retryStrategy: () => 5 } }, /ioredis: expected options that can cross.*module/],
       [{ module: 5 }, /module: expected the URL of a module, got 5/],
-      [{ module: './connect.js' }, /module: expected the URL of a module, got '\.\/connect\.js'/],
+      [{ module: './connect.js' }, /module: expected the URL of a module, got "\.\/connect/],
       [{ redis: {}, maxStall: 5 }, /maxStall: expected .*100.*got 5/],
       [{ redis: {}, maxstall: 500 }, /maxstall.*maxStall/],
     ];

@@ -19,7 +19,6 @@ describe('a permit that a keeper renews', () => {
 
   function begin(maxStall?: number): void {
     threads = new SecondThread(maxStall);
-    threads.start();
     other = new Semaphore(threads.memory, 'render', { limit: 1, ttl: TTL });
     lost = [];
   }
@@ -177,17 +176,22 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal(['revoked']);
   });
 
-  it('is extended by this thread until the thread of the keeper is up', async () => {
-    threads = new SecondThread();
+  it('waits with an extension for the start of the keeper, or for its trouble', async () => {
     threads.isSlow = true;
     const handle = await open().acquire();
-    await handle.extend();
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([1, 0]);
+    const extending = handle.extend();
+    await threads.time.advance(10);
+    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([0, 0]);
     threads.deliver();
-    threads.isSlow = false;
-    threads.start();
-    await handle.extend();
+    await extending;
+    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([0, 1]);
+    const again = handle.extend();
+    threads.say('its module has given no client yet');
+    await again;
     expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([1, 1]);
+    await handle.extend();
+    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([2, 1]);
+    expect(threads.warnings).to.deep.equal(['cannot renew: its module has given no client yet']);
   });
 
   it('stays held, with a warning, when the keeper reaches another server', async () => {

@@ -89,14 +89,9 @@ export class SecondThread implements LeaseKeeper {
       },
       onOutcome: (error) => {
         if (error !== undefined) this.troubles.push(error);
-        this.#onOutcome(error);
+        this.say(error === undefined ? undefined : 'it fails');
       },
     });
-  }
-
-  /** The keeper's thread is up. */
-  start(): void {
-    this.#onOutcome(undefined);
   }
 
   open(semaphore: KeptSemaphore): Keep {
@@ -115,8 +110,9 @@ export class SecondThread implements LeaseKeeper {
     this.#leases.end();
   }
 
-  #onOutcome(error: unknown): void {
-    this.#leases.hear({ what: 'trouble', text: error === undefined ? undefined : 'it fails' });
+  /** The keeper's thread has that trouble, or none any more. */
+  say(text: string | undefined): void {
+    this.#leases.hear({ what: 'trouble', text });
   }
 
   by(thread: 'main' | 'keeper'): number {

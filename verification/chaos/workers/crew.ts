@@ -119,7 +119,7 @@ export class Crew {
       address: addressOf(index),
     };
     const program = new URL('worker.ts', import.meta.url);
-    // The thread of a keeper starts with a file of its own.
+    // The thread of a keeper starts with a separate file.
     const worker = workload.keeper
       ? startProgram(sourcesOf(fileURLToPath(program)), workload)
       : startWorker(program, workload);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Semaphore } from '../../../src/index.js';
 import { Keeper } from '../../../src/keeper/index.js';
+import { isKept } from '../../../test/keeper/is-kept.js';
 import { RandomNumbers } from '../../../test/support/random-numbers.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
 import { Recorder } from '../history/recorder.js';
@@ -25,6 +26,16 @@ const callers = Array.from({ length: workload.callers }, (_, index) => {
   const random = new RandomNumbers(seed * 100 + index);
   return new Caller({ semaphore, recorder, watch, random, ttl, nextCall: () => (calls += 1) });
 });
+
+// The keeper's thread takes a while to start on a busy machine.
+if (keeper !== undefined) {
+  const first = new Semaphore(connection.target, `${name} of ${workload.process}`, {
+    limit: 1,
+    keeper,
+  });
+  while (!(await first.use(isKept).catch(() => false))) await sleep(50);
+  await first.close();
+}
 
 onMessage('stop', () => callers.forEach((caller) => caller.stop()));
 onMessage('stall', (lasts) => void stall(Number(lasts)));
