@@ -6,7 +6,6 @@ import { backendOf } from './clients.js';
 import type { Lease } from './core/lease.js';
 import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
-import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
@@ -150,10 +149,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   // No async function: on this path each promise counts.
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    let params: AcquireParams;
     try {
       this.#assertOpen();
-      params = resolveAcquire(options);
+      const params = resolveAcquire(options);
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
       const { group, priority } = params.order ?? {};
@@ -161,7 +159,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#refuseWithoutQueue('priority', priority);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
       // A clock of the user's own may throw.
-      return this.#permits.waiters.acquire(params).then(this.#toHandle);
+      return this.#permits.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -185,8 +183,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
-    const { waiters } = this.#permits;
-    const lease = await waiters.acquire({ permits, timeout: undefined, signal: undefined });
+    const lease = await this.#permits.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -201,7 +198,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
-      return { waiters: semaphore.#permits.waiters, permits };
+      return { local: semaphore.#permits, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -300,7 +297,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     this.#knowsStored = true;
     const { link, admin } = this.#permits;
-    const { limit = 0, refused } = await admin.addPermits(delta, link.client.newTicketId(1));
+    const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected a number that leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of 0 to 2^53 - 1, got ${delta}`,
@@ -382,7 +379,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#permits.leases.endDrain();
+    if (this.#closed !== undefined && drain === 0) this.#permits.link.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }

@@ -36,13 +36,13 @@ function isSame(one: Rate | undefined, other: Rate): boolean {
   return one?.permits === other.permits && one.per === other.per && one.burst === other.burst;
 }
 
-/** Undefined: nobody is held back, whatever callers name. */
+/** Undefined: no request is held back, whatever rate callers name. */
 export function storeRate(s: Semaphore, rate: Rate | undefined): void {
   if (rate !== undefined) useRate(s, rate, undefined);
   else s.rate = { rate, until: undefined, arrivals: gcra.NO_ARRIVALS };
 }
 
-/** One that nobody has named for long is over. */
+/** A rate that no caller has named for long is over. */
 function counting(known: KnownRate | undefined, time: number): KnownRate | undefined {
   return (known?.until ?? Infinity) > time ? known : undefined;
 }

@@ -5,14 +5,12 @@ import type {
   RequestOrder,
   TicketRequest,
 } from '../backend.js';
-import { microseconds } from '../gcra.js';
 import { NO_ORDER } from '../request-order.js';
-import { parseTicketId } from '../ticket-id.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { tailOf } from './operation.js';
 import {
-  latestText,
+  lifeTerms,
   list,
   listText,
   rateText,
@@ -24,10 +22,7 @@ import {
 /** See `acquire.lua`. */
 export const acquire: Operation<AcquireCall, AcquireReply> = {
   script: script('acquire'),
-  addTerms: (args, { limit, ttl, label, notAfter }) => {
-    const life = String(microseconds(ttl));
-    args.push(String(limit), life, encodeURIComponent(label), latestText(notAfter));
-  },
+  terms: lifeTerms,
   sameTerms: (one, other) =>
     one.limit === other.limit &&
     one.ttl === other.ttl &&
@@ -79,8 +74,7 @@ function orderText({ priority, weight, group }: RequestOrder = NO_ORDER): string
 
 /** A request is refused only for more permits than the limit. */
 function isOddRefusal(this: readonly TicketRequest[], verdict: AcquireVerdict, i: number): boolean {
-  const permits = (): number => parseTicketId(this[i]?.id ?? '')?.permits ?? 1;
-  return verdict.kind === 'over' && verdict.limit >= permits();
+  return verdict.kind === 'over' && verdict.limit >= (this[i]?.permits ?? 1);
 }
 
 function verdictsOf(body: string): AcquireVerdict[] {

@@ -1,5 +1,5 @@
 -- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
--- include: semaphore serve progress close
+-- include: semaphore serve close
 local function give_back(tickets, info, ids, run)
   local s, verdicts = open(tickets, info, run, ids), {}
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.

@@ -80,8 +80,9 @@ end
 -- Leaves its flow, as its head or not.
 local function leave_flow(s, r, is_granted)
   redis.call('ZREM', r.flow, r.id)
-  local time, tag = s.times[r.priority], redis.call('ZSCORE', r.heads, as_head(r))
-  if not time or not tag then
+  local time = s.times[r.priority]
+  local tag = time and redis.call('ZSCORE', r.heads, as_head(r))
+  if not tag then
     return
   end
   local start = is_granted and math.max(time, tag + 0) or tag - r.cost
@@ -95,17 +96,16 @@ local function leave_flow(s, r, is_granted)
   end
 end
 
--- The next of all, and its tag. Nil where none is left, false where the keys disagree.
+-- The next of all. Nil where none is left, false where the keys disagree.
 local function first(s)
   for priority = 9, 0, -1 do
     if s.times[priority] then
-      local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
+      local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0')
       local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-      return r and as_head(r) == found[1] and r or false, (found[2] or 0) + 0
+      return r and as_head(r) == found[1] and r or false
     end
   end
-  local r = first_of(s, s.queue)
-  return r, r and r.cost
+  return first_of(s, s.queue)
 end
 
 -- Where the plain flow is the only one, at virtual time, the next order begins as this one ends.

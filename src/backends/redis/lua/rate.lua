@@ -37,28 +37,6 @@ local function read_rate(s, text)
   end
 end
 
--- The caller's rate counts where none is stored. That it does is not written at every call.
-local function name_rate(s, text)
-  local known = s.rate or s.old_rate or {}
-  if s.no_rate or known.till == '' then
-    return
-  end
-  use_rate(s, text, known.till)
-  local life = math.max(s.rate.period, RATE_LIFE_US)
-  if known.text ~= text or known.till - s.now < life / 2 then
-    s.rate.till = text_of(s.now + life)
-  end
-end
-
--- With 'none' nobody is held back, whatever callers name.
-local function store_rate(s, text)
-  if text == 'none' then
-    s.rate, s.old_rate, s.no_rate = nil, nil, true
-  else
-    use_rate(s, text, '')
-  end
-end
-
 local function rate_text(s)
   local rate = s.rate or s.old_rate
   if not rate then

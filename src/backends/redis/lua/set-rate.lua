@@ -12,11 +12,20 @@
 -- Reply see close.lua. The verdict is l when late, else ''
 -- Cost  O(log n) for each expired ticket and grant
 
--- include: time semaphore serve progress close
+-- include: time semaphore serve close
+-- With 'none' nobody is held back, whatever callers name.
+local function store_rate(s, text)
+  if text == 'none' then
+    s.rate, s.old_rate, s.no_rate = nil, nil, true
+  else
+    use_rate(s, text, '')
+  end
+end
+
 local late = ARGV[4] ~= '' and now_text > ARGV[4]
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late then
   store_rate(s, ARGV[3])
 end
 serve(s)
-return now_text .. '|' .. close(s, late and 'l' or '')
+return now_text .. '|' .. close(s, late and LATE or '')
