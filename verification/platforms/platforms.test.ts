@@ -63,19 +63,24 @@ describe('other platforms', () => {
 
   describeWithServer('conformance of iovalkey', (server) => {
     const connect = async (): ReturnType<typeof connected> => {
-      const loaded = await load('iovalkey');
+      const loaded = await loadIovalkey();
       return connected(new loaded.Redis(server().url, { lazyConnect: true }));
     };
     semaphoreSuite(redisRow('iovalkey 0.4', server, connect), { passage });
   });
 });
 
-/** What is used of packages that are installed beside this file alone. */
-interface Clients {
-  readonly iovalkey: { readonly Redis: typeof Redis };
+interface Iovalkey {
+  readonly Redis: typeof Redis;
 }
 
-async function load<Name extends keyof Clients>(name: Name): Promise<Clients[Name]> {
+async function loadIovalkey(): Promise<Iovalkey> {
   const from = createRequire(join(MODULES, 'here.js'));
-  return (await import(pathToFileURL(from.resolve(name)).href)) as Clients[Name];
+  const loaded: unknown = await import(pathToFileURL(from.resolve('iovalkey')).href);
+  if (!isIovalkey(loaded)) throw new TypeError('iovalkey exports no Redis');
+  return loaded;
+}
+
+function isIovalkey(loaded: unknown): loaded is Iovalkey {
+  return typeof loaded === 'object' && loaded !== null && 'Redis' in loaded;
 }
