@@ -35,6 +35,7 @@ export type {
   RetryOptions,
   SemaphoreOptions,
   TryAcquireOptions,
+  WaitingReport,
   WaitOptions,
 } from './options.js';
 export type * from './semaphore-types.js';

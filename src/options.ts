@@ -106,7 +106,16 @@ export interface AcquireOptions {
    * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
-  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
+  readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
+}
+
+/** What `onWaiting` hears. */
+export interface WaitingReport extends QueueProgress {
+  /**
+   * How many permits of the semaphore this process holds itself, through the same client: does the
+   * holder wait for this request?
+   */
+  readonly heldHere: number;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -175,7 +184,7 @@ export interface ResolvedAcquire {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
-  readonly onWaiting: ((progress: QueueProgress) => void | Promise<void>) | undefined;
+  readonly onWaiting: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
 const DEFAULT_TTL = 30_000;

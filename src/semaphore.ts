@@ -8,6 +8,7 @@ import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
 import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
+import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
 import { checkHandleData, Handle, runHolding } from './handle.js';
@@ -42,7 +43,8 @@ import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { storedLimitMessage } from './arguments/stored-limit.js';
-import { formatValue, quoted, showAs, withoutCredentials } from './arguments/shown.js';
+import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
+import { checkMostPermits, refuseWithoutQueue } from './arguments/target.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
 interface PermitsOf {
@@ -92,7 +94,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
-    this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
+    refuseWithoutQueue(this.#backend, { maxWaiting: this.#options.maxWaiting });
     this.#key = { prefix: this.#options.prefix, name: this.name };
     if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     const backend = withReplicas(this.#backend, this.#options);
@@ -120,6 +122,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   get limit(): number {
     return this.#permits.link.limit;
+  }
+
+  /** @internal What this process holds of it. */
+  get heldHere(): HeldHere | undefined {
+    const { link } = this.#permits;
+    return link.client.registry.heldHere(link.place);
   }
 
   /**
@@ -155,11 +163,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#assertOpen();
       params = resolveAcquire(options);
       params.signal?.throwIfAborted();
-      this.#checkPermits(params.permits);
-      const { group, priority } = params.order ?? {};
-      this.#refuseWithoutQueue('group', group === '' ? undefined : group);
-      this.#refuseWithoutQueue('priority', priority);
-      this.#refuseWithoutQueue('onWaiting', params.onWaiting);
+      checkMostPermits(this.#backend, params.permits);
+      const { order, onWaiting } = params;
+      if (order !== undefined || onWaiting !== undefined) {
+        const group = order?.group === '' ? undefined : order?.group;
+        refuseWithoutQueue(this.#backend, { group, priority: order?.priority, onWaiting });
+      }
       // A clock of the user's own may throw.
       return this.#permits.waiters.acquire(params).then(this.#toHandle);
     } catch (error) {
@@ -184,7 +193,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
-    this.#checkPermits(permits);
+    checkMostPermits(this.#backend, permits);
     const { waiters } = this.#permits;
     const lease = await waiters.acquire({ permits, timeout: undefined, signal: undefined });
     return lease === undefined ? null : this.#keep(lease);
@@ -200,7 +209,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   ): Promise<readonly Handle[] | null> | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
-      semaphore.#checkPermits(permits);
+      checkMostPermits(semaphore.#backend, permits);
       return { waiters: semaphore.#permits.waiters, permits };
     });
     const leases = acquireTogether(wanted, signal);
@@ -390,19 +399,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** `close()` without `drain`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  #checkPermits(permits: number): void {
-    const { mostPermits = Infinity } = this.#backend;
-    if (permits <= mostPermits) return;
-    throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
-  }
-
-  #refuseWithoutQueue(option: string, value: unknown): void {
-    if (value === undefined || this.#backend.hasNoQueue !== true) return;
-    throw typeError(
-      `${option}: expected none, because a quorum has no queue, got ${formatValue(value)}`,
-    );
   }
 
   #keep(lease: Lease | undefined): Handle {

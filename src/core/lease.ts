@@ -1,7 +1,7 @@
 import { safeCause } from '../arguments/safe-cause.js';
 import type { PushedGrant } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
-import type { LostReason } from '../errors.js';
+import type { HeldHere, LostReason } from '../errors.js';
 import { BackendError, HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
@@ -57,8 +57,10 @@ export interface LeaseWatch {
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
   onHeld(lease: Lease, now: number, remaining: number): void;
+  /** What its holders have. Undefined: nothing is held. */
+  readonly heldHere: HeldHere | undefined;
   /** A lease is held no more. */
-  onEnded(): void;
+  onEnded(lease: Lease): void;
   /** Wakes when the lease is due, or over, whatever comes first. */
   wakeFor(lease: Lease, now: number, remaining: number): void;
 }
@@ -332,7 +334,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage !== 'lost') this.stage = stage;
     if (wasHeld && !staysKnown) this.link.permits.remove(this);
     if (wasHeld) this.#kept?.stop();
-    if (wasHeld) this.#watch.onEnded();
+    if (wasHeld) this.#watch.onEnded(this);
     // Only for callers that wait: an error with its stack costs more than all else here.
     if (this.#extendCallers !== undefined) this.#extendCallers.settle(Infinity, this.lossError());
   }

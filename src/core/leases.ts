@@ -1,4 +1,4 @@
-import type { LostReason } from '../errors.js';
+import type { HeldHere, LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import { inSlices } from '../time/in-slices.js';
@@ -20,6 +20,8 @@ export class Leases implements LeaseWatch {
   readonly extendEvery: number;
   readonly keep: Keep | undefined;
   #held = 0;
+  /** Of the leases that are held. */
+  #permits = 0;
   readonly #nextBeat: Wakeup;
   /** Holders whose leases ran out are being notified. */
   #isExpiring = false;
@@ -71,13 +73,24 @@ export class Leases implements LeaseWatch {
     return leases;
   }
 
+  /** Permits that are held, and by whom for the longest time. */
+  get heldHere(): HeldHere | undefined {
+    if (this.#permits === 0) return undefined;
+    const { permits, limit, label, clock } = this.link;
+    const first = permits.first((permit) => permit instanceof Lease && permit.stage === 'held');
+    const since = first instanceof Lease ? first.heldSince : clock.monotonic();
+    return { permits: this.#permits, limit, heldFor: clock.monotonic() - since, label };
+  }
+
   onHeld(lease: Lease, now: number, remaining: number): void {
     this.#held += 1;
+    this.#permits += lease.slots.length;
     this.wakeFor(lease, now, remaining);
   }
 
-  onEnded(): void {
+  onEnded({ slots }: Lease): void {
     this.#held -= 1;
+    this.#permits -= slots.length;
     if (this.#held > 0) return;
     this.#nextBeat.stop();
     this.endDrain();

@@ -41,6 +41,10 @@ export class Permits<P extends Listed> {
     return this.#index.get(id);
   }
 
+  first(test: (permit: P) => boolean): P | undefined {
+    return this.#items.find((permit) => permit !== undefined && test(permit));
+  }
+
   /** As they are now: what is done with a permit may add or remove others. */
   all(): P[] {
     return this.#items.filter((permit) => permit !== undefined);

@@ -5,6 +5,7 @@ import type {
   PushedTurn,
   SemaphoreKey,
 } from '../backends/backend.js';
+import type { HeldHere } from '../errors.js';
 import { placeOf } from '../backends/place-of.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
@@ -38,6 +39,8 @@ export interface Permit {
 
 /** A semaphore object of this process. */
 export interface LocalSemaphore {
+  /** Undefined: it holds nothing. */
+  readonly heldHere: HeldHere | undefined;
   find(id: string): Permit | undefined;
   /** A grant may have been lost on its way: its requests ask again soon. */
   askSoon(): void;
@@ -79,6 +82,13 @@ export class Registry {
       if (permit === undefined) this.#giveBack(key, grant.id);
       else permit.onGrant(grant);
     }
+  }
+
+  /** What the semaphore objects of that place hold together. Undefined: nothing. */
+  heldHere(place: string): HeldHere | undefined {
+    const held = this.#semaphores.of(place).flatMap(({ heldHere }) => heldHere ?? []);
+    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
+    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
   }
 
   onTurn(key: SemaphoreKey, turn: PushedTurn): void {

@@ -8,7 +8,9 @@ import type {
   SemaphoreKey,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
+import type { HeldHere } from '../errors.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
+import type { WaitingReport } from '../options.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -39,7 +41,7 @@ export interface AcquireParams {
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
   /** Hears how long it may have to wait. */
-  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
+  readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
 /** What the requests of one semaphore object share: their pauses, their subscription. */
@@ -241,7 +243,7 @@ export class Request extends Lease implements AcquireItem {
     const fail = (error: unknown): void =>
       this.abandon(error ?? new Error('onWaiting threw nothing'));
     try {
-      const given: unknown = onWaiting(progress);
+      const given: unknown = onWaiting({ ...progress, heldHere: this.#heldHere()?.permits ?? 0 });
       // Not for every value: a promise costs as much as the rest of a call.
       if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
     } catch (error) {
@@ -359,7 +361,13 @@ export class Request extends Lease implements AcquireItem {
     const trouble = this.#trouble(now);
     if (timeout === undefined) return acquiringFailed(key, trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
-    return new AcquireTimeoutError({ name: key.name, timeout, waited, attempts, limit }, trouble);
+    const heldHere = this.#heldHere();
+    const details = { name: key.name, timeout, waited, attempts, limit, heldHere };
+    return new AcquireTimeoutError(details, trouble);
+  }
+
+  #heldHere(): HeldHere | undefined {
+    return this.link.client.registry.heldHere(this.link.place);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */

@@ -1,3 +1,4 @@
+import type { HeldHere } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { randomBy } from '../time/clock.js';
@@ -95,6 +96,10 @@ export class Waiters implements WaitingRoom, InboxReader, LocalSemaphore {
 
   giveBack(id: string): void {
     this.watch.releases.giveBack(id);
+  }
+
+  get heldHere(): HeldHere | undefined {
+    return this.watch.heldHere;
   }
 
   /** After the pause that follows a try which failed. */
