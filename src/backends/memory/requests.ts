@@ -1,4 +1,6 @@
 import type * as port from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { RATE_LIFE_MS } from '../protocol.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
 import { close, nearest } from './close.js';
 import {
@@ -8,10 +10,12 @@ import {
   settleOrder,
   tagOf,
   timeOf,
+  useCap,
   type Waiting,
 } from './order.js';
 import { progressOf } from './progress.js';
-import { nameRate } from './rate.js';
+import { hasRoom } from './caps.js';
+import { nameMeters } from './rate.js';
 import {
   isLate,
   nextNumber,
@@ -44,8 +48,10 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
 }
 
 /** Whether a newcomer comes before the first that does not fit. */
-function isNext(s: Semaphore, { permits, order = NO_ORDER }: Asked): boolean {
-  const { blocked } = s;
+function isNext(s: Semaphore, asked: Asked): boolean {
+  const { blocked, cap } = s;
+  const { permits, order = NO_ORDER } = asked;
+  if (cap && (!hasRoom(s, asked) || headOf(s, flowOf(order)) !== undefined)) return false;
   if (blocked === undefined) return s.keys.slots.held < s.limit;
   if (headOf(s, flowOf(order)) !== undefined) return false;
   if (order.priority !== blocked.order.priority) return order.priority > blocked.order.priority;
@@ -55,9 +61,9 @@ function isNext(s: Semaphore, { permits, order = NO_ORDER }: Asked): boolean {
 /** It finds its permits free at once. */
 function takeNow(s: Semaphore, asked: Asked, call: port.AcquireCall): Ticket {
   const { permits, order = NO_ORDER } = asked;
-  if (s.blocked !== undefined) {
+  if (s.blocked !== undefined || s.cap !== undefined) {
     // It passes the plain flow: virtual time counts from here on.
-    if (order.priority === 0) beginOrder(s);
+    if (s.blocked !== undefined && order.priority === 0) beginOrder(s);
     const heads = s.keys.times.get(order.priority);
     if (heads !== undefined) heads.time += costOf(permits, order);
   }
@@ -76,9 +82,10 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
   const known = s.waiting > 0 ? s.keys.requests.get(id) : undefined;
   if (known !== undefined) return { kind: 'queued', arrival: known.arrival };
-  if (permits > s.limit && s.limit > 0) return { kind: 'over', limit: s.limit };
+  const most = Math.min(s.limit, s.cap?.permits ?? Infinity);
+  if (permits > most && most > 0) return { kind: 'over', limit: most };
   const comesFirst = isNext(s, asked);
-  if (comesFirst && fits(s, permits)) return granted(takeNow(s, asked, call));
+  if (comesFirst && fits(s, asked)) return granted(takeNow(s, asked, call));
   if (!asked.wait) return { kind: 'busy' };
   if (isFull(s, call)) return { kind: 'full', waiting: s.waiting };
   const r = requestOf(asked, call, nextNumber(s));
@@ -103,16 +110,28 @@ export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boole
   s.looks = false;
   s.turn = undefined;
   close(s);
-  return s.blocked === undefined && fits(s, call.requests.length);
+  const free = (asked: Asked) => s.blocked === undefined && isNext(s, asked) && fits(s, asked);
+  return call.requests.every(free);
+}
+
+/** The caller's cap counts where none is stored. */
+function nameCap(s: Semaphore, permits: number): void {
+  const { cap, hasNoCap, time } = s;
+  const { until = Infinity } = cap ?? { until: 0 };
+  if (hasNoCap || until === Infinity) return;
+  const life = microseconds(RATE_LIFE_MS);
+  const isFresh = cap?.permits === permits && until - time >= life / 2;
+  useCap(s, { permits, until: isFresh ? until : time + life });
 }
 
 export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
-  const { requests, rate } = call;
+  const { requests, rate, budgets, groupLimit } = call;
   if (isLate(s, call)) {
     const verdicts = requests.map((): port.AcquireVerdict => ({ kind: 'late' }));
     return { verdicts, askAgainAt: undefined };
   }
-  if (rate !== undefined) nameRate(s, rate);
+  nameMeters(s, rate, budgets);
+  if (groupLimit !== undefined) nameCap(s, groupLimit);
   s.asked = call;
   recall(s, call);
   serve(s);

@@ -31,8 +31,18 @@ export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = 
 
 export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
   script: script('set-rate'),
-  addTerms: (args, { limit, newRate }) =>
-    args.push(String(limit), newRate === undefined ? 'none' : rateText(newRate)),
+  addTerms: (args, { limit, newRate, budget }) => {
+    const what = budget === undefined ? 'rate' : `budget:${budget}`;
+    args.push(String(limit), what, newRate === undefined ? 'none' : rateText(newRate));
+  },
+  argument: ({ notAfter }) => latestText(notAfter),
+  read: (text, serverTime) => changeOf('set-rate', text, serverTime),
+};
+
+export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply> = {
+  script: setRate.script,
+  addTerms: (args, { limit, newGroupLimit }) =>
+    args.push(String(limit), 'cap', String(newGroupLimit ?? 'none')),
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-rate', text, serverTime),
 };

@@ -5,7 +5,8 @@
 -- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
 -- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
 -- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
--- times of priorities, see order.lua; 'rate:…', see rate.lua; 'pace:…', see progress.lua.
+-- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
+-- 'capped', see caps.lua; 'pace:…', see progress.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
@@ -26,7 +27,7 @@ local function write_state(s)
   for priority = 9, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. rate_text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. meters_text(s) .. cap_text(s) .. (s.pace and ' pace:' .. s.pace or '')
   if state ~= s.state then
     add(s.fields, 'state', state)
   end
@@ -36,12 +37,16 @@ end
 -- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
 -- moves back, and not at every call.
 local function renew(s)
-  local ends = math.max(s.ends or 0, s.rate and s.rate.tat or 0)
+  local ends = s.ends or 0
+  for _, m in pairs(s.meters) do
+    ends = math.max(ends, m.tat)
+  end
   local life = redis.call('PTTL', s.tickets)
   if life < math.max(ends - s.now, 0) / 1000 + KEYS_LIFE_MS / 2 then
     local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(NEVER', '-inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
     life = math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS
     s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
+    s.touched[s.groups] = s.cap and true
   end
   for key, is_touched in pairs(s.touched) do
     if is_touched then
@@ -65,11 +70,14 @@ end
 -- those before it takes a permit at least. In an order others may still come before it: only the
 -- head has a time, and the next one hears of it when it is the head.
 local function turn_by_rate(s, id)
-  local is_ordered = s.parks or next(s.times)
-  local client, permits = parts_of(is_ordered and s.turn and s.turn.id or not is_ordered and id or '')
-  if client == s.client and rate_time(s, permits, 0) > s.now then
-    local ahead = not is_ordered and redis.call('ZRANK', s.queue, id) or 0
-    return math.ceil(rate_time(s, permits, ahead))
+  local client, permits = parts_of(id)
+  local r = { client = client, permits = permits }
+  if is_ordered(s) then
+    r = s.turn or {}
+  end
+  if r.client == s.client and pay_time(s, r, 0) > s.now then
+    local ahead = not is_ordered(s) and redis.call('ZRANK', s.queue, id) or 0
+    return math.ceil(pay_time(s, r, ahead))
   end
 end
 
@@ -77,7 +85,7 @@ end
 local function nearest(s, waits)
   local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
   local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
-  local turn = s.rate and turn_by_rate(s, waits)
+  local turn = next(s.meters) and turn_by_rate(s, waits)
   time = turn and math.min(turn, time or turn) or time
   return time and text_of(time) or ''
 end
@@ -85,18 +93,19 @@ end
 -- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
 -- reply names the time only to the caller that asks.
 local function tell_turn(s)
-  local time = text_of(math.ceil(rate_time(s, s.turn.permits, 0)))
+  local time = text_of(math.ceil(pay_time(s, s.turn, 0)))
   tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
 end
 
 -- `waits`: the caller's first request that waits, else nil or false.
 local function close(s, body, waits)
-  if not s.state and s.count + s.waiting == 0 and s.stored .. rate_text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and s.stored .. meters_text(s) .. cap_text(s) == '' then
     return body
   end
   settle(s)
   settle_order(s)
   settle_pace(s)
+  s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', '.')
     add(s.fields, 'layout', 'LAYOUT')
@@ -104,7 +113,7 @@ local function close(s, body, waits)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
+    redis.call('DEL', s.queue, s.requests, s.clients, s.parked, s.capped_flows)
   end
   renew(s)
   local own = publish(s)

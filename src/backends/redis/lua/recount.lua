@@ -7,14 +7,16 @@ local function has_tickets(s)
   if not s.state then
     return redis.call('EXISTS', s.tickets, s.info) == 0
   end
-  return redis.call('EXISTS', s.tickets) == 1 and (s.held == s.top or redis.call('EXISTS', s.slots) == 1)
+  return redis.call('EXISTS', s.tickets) == 1
+    and (s.held == s.top or redis.call('EXISTS', s.slots) == 1)
+    and (not s.cap or s.count == 0 or redis.call('EXISTS', s.groups) == 1)
 end
 
 local function has_queue(s)
   s.waiting = redis.call('HLEN', s.requests)
-  local keys = { s.clients }
+  local keys = { s.clients, s.capped and s.capped_flows }
   for priority in pairs(s.times) do
-    add(keys, heads_of(s, priority))
+    keys[#keys + 1] = not has_capped(s, priority) and heads_of(s, priority) or nil
   end
   if not s.waits or s.waiting == 0 then
     return not s.waits and s.waiting == 0
@@ -34,7 +36,7 @@ end
 
 local function recount_tickets(s)
   if not s.state or redis.call('EXISTS', s.tickets) == 0 then
-    redis.call('DEL', s.tickets, s.info, s.slots)
+    redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
     s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
     return
   end
@@ -54,13 +56,16 @@ local function recount_tickets(s)
     end
     top = used[i][2] + 1
   end
+  if s.cap then
+    count_groups(s)
+  end
 end
 
 -- Where their leases are lost, all that wait count for as long as a lease.
 local function recount_queue(s)
   local records, found = redis.call('HGETALL', s.requests), {}
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
-  redis.call('DEL', s.queue, s.parked)
+  redis.call('DEL', s.queue, s.parked, s.capped_flows)
   for priority = 0, 9 do
     for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
       redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
@@ -78,7 +83,7 @@ local function recount_queue(s)
   table.sort(found, function(one, other)
     return one.place .. one.id < other.place .. other.id
   end)
-  s.times, s.parks, s.waiting = {}, nil, #found
+  s.times, s.parks, s.capped, s.waiting = {}, nil, nil, #found
   for i = 1, #found do
     s.last = math.max(s.last, found[i].place + 0)
     join(s, found[i])

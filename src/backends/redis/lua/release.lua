@@ -12,7 +12,8 @@
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
---       id, or a JSON list of ids, each once
+--       id, or a JSON list of ids, each once, or that and after a '|' a JSON list of what each has
+--       spent of budgets, 'tokens:3120,…' or empty
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -57,14 +58,16 @@ while args[at] do
   local limit, text, run = args[at], args[at + 1], nil
   at = at + 2
   repeat
-    local key, ids, reply, held, state = 2 * total + 1, nil, nil, nil, nil
+    local key, ids, spent, reply, held, state = 2 * total + 1, nil, nil, nil, nil, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
     if string.byte(text) == LIST then
-      ids = cjson.decode(text)
+      local bar = string.find(text, '|', 1, true)
+      ids = cjson.decode(string.sub(text, 1, (bar or 0) - 1))
+      spent = bar and cjson.decode(string.sub(text, bar + 1))
     end
     -- An adopted ticket has two fields.
-    if string.find(text, '~', 1, true) then
+    if spent or string.find(text, '~', 1, true) then
       reply = nil
     elseif ids then
       reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
@@ -83,7 +86,7 @@ while args[at] do
     end
     if not reply then
       slow = slow or slow_path()
-      reply = slow(tickets, info, ids or { text }, run)
+      reply = slow(tickets, info, ids or { text }, run, spent)
     end
     if not replies then
       return now_text .. '|' .. reply

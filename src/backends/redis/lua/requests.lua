@@ -3,10 +3,10 @@
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
-  local list, kinds, places, orders, most, rate = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
+  local list, kinds, places, orders, most, rules = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
   local ids = string.byte(text) == LIST and cjson.decode(list or text) or { (string.gsub(text, '^%?', '')) }
   kinds = kinds or string.rep(string.byte(text) == TRY and 't' or 'w', #ids)
-  local asked = { ids = ids, kinds = kinds, most = tonumber(most), rate = rate or '' }
+  local asked = { ids = ids, kinds = kinds, most = tonumber(most), rules = rules or '' }
   asked.places = places and cjson.decode(places) or {}
   asked.orders = orders and cjson.decode(orders) or {}
   return asked
@@ -41,7 +41,9 @@ end
 -- Whether a newcomer comes before the first that does not fit.
 local function is_next(s, r)
   local blocked = s.blocked
-  if not blocked then
+  if s.cap and (not has_room(s, r) or first_of(s, r.flow)) then
+    return false
+  elseif not blocked then
     return s.held < s.limit
   elseif first_of(s, r.flow) then
     return false
@@ -56,9 +58,9 @@ local function take_now(s, r)
     -- It passes the plain flow: virtual time counts from here on.
     begin_order(s)
   end
-  local time = s.blocked and s.times[r.priority]
+  local time = (s.blocked or s.cap) and s.times[r.priority]
   s.times[r.priority] = time and time + r.cost or s.times[r.priority]
-  return grant(s, r.id, r.permits, r.label, r.life)
+  return grant(s, r, r.label, r.life)
 end
 
 -- The verdict on one that does not wait yet.
@@ -71,11 +73,12 @@ local function answer(s, id, record, kind, order)
     return ticket
   end
   local r = new_request(s, id, '', order)
-  if r.permits > s.limit and s.limit > 0 then
-    return 'o' .. text_of(s.limit)
+  local most = math.min(s.limit, s.cap or s.limit)
+  if r.permits > most and most > 0 then
+    return 'o' .. text_of(most)
   end
   local comes_first = is_next(s, r)
-  if comes_first and fits(s, r.permits) then
+  if comes_first and fits(s, r) then
     return take_now(s, r)
   elseif kind == 't' then
     return 'b'
@@ -102,9 +105,24 @@ local function is_free(tickets, info, id, run)
   s.looks = true
   serve(s)
   s.looks, s.turn = false, nil
-  local is_free_now = not s.blocked and fits(s, 1)
+  local r = { id = id, permits = 1, priority = 0, group = '', flow = s.queue }
+  local is_free_now = not s.blocked and is_next(s, r) and fits(s, r)
   close(s, '')
   return is_free_now
+end
+
+-- What the caller was made with counts where nothing else is stored.
+local function name_rules(s, rules)
+  local rate, cap, budgets = string.match(rules, '^([^;]*);?(%d*);?(.*)$')
+  if rate ~= '' then
+    name_meter(s, '', rate)
+  end
+  if cap ~= '' then
+    name_cap(s, cap + 0)
+  end
+  for name, terms in string.gmatch(budgets, '([^,;]+),([%d,]+)') do
+    name_meter(s, name, terms)
+  end
 end
 
 local function acquire(tickets, info, text, run)
@@ -116,8 +134,8 @@ local function acquire(tickets, info, text, run)
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
-  if asked.rate ~= '' then
-    name_rate(s, asked.rate)
+  if asked.rules ~= '' then
+    name_rules(s, asked.rules)
   end
   s.asks = true
   local records = ids[1] and redis.call('HMGET', info, unpack(ids)) or {}
