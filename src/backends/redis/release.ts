@@ -12,7 +12,7 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
   argument: ({ ids, spent }) => {
     const once = eachOnce(ids);
     if (spent?.some((costs) => costs !== undefined) === true) {
-      const texts = once.map((id) => costsText(spent[ids.indexOf(id)] ?? {}));
+      const texts = once.map((id) => costsText(spent[ids.indexOf(id)] ?? {}) || '-');
       return `${listText(once)}|${listText(texts)}`;
     }
     // The script reads a single id faster as it is.

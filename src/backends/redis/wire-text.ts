@@ -44,11 +44,11 @@ export function rateText({ permits, per, burst }: Rate): string {
   return `${permits},${microseconds(per)},${burst}`;
 }
 
-/** `tokens:4000,…`. */
+/** `tokens:4000&…`. */
 export function costsText(costs: Costs): string {
   return Object.entries(costs)
     .map(([name, units]) => `${name}:${units}`)
-    .join(',');
+    .join('&');
 }
 
 export function list(text: string, between = ';'): string[] {

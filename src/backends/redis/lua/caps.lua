@@ -3,7 +3,7 @@
 -- first request would take its group above the cap has no head: it is in `capped`, and gets a new
 -- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
 -- 'cap:none' where it is stored that there is none.
--- include: records
+-- include: records slots
 
 local function read_cap(s, text)
   local cap, till = string.match(text or '', '^(%d+),(%d*)$')
@@ -46,10 +46,11 @@ local function count_groups(s)
   s.by_group = {}
   local records, held, fields = redis.call('HGETALL', s.info), {}, {}
   for i = 1, #records, 2 do
-    local _, permits = parts_of(records[i])
-    local group = ticket_of(records[i + 1]) and records[i] ~= 'state' and terms_of(records[i + 1])
-    if group then
-      held[group] = (held[group] or 0) + permits
+    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
+    local group = slots and terms_of(records[i + 1])
+    for range in string.gmatch(slots or '', '[%d-]+') do
+      local first, final = ends_of(range)
+      held[group] = (held[group] or 0) + final - first + 1
     end
   end
   for group, permits in pairs(held) do

@@ -3,7 +3,7 @@
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts, spent_by = open(tickets, info, run, ids), {}, spent and {}
   for i, text in ipairs(spent or {}) do
-    spent_by[ids[i]] = text ~= '' and text or nil
+    spent_by[ids[i]] = text ~= '-' and text or nil
   end
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
   redis.call('HDEL', info, '')

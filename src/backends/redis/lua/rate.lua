@@ -81,13 +81,13 @@ local function meters_text(s)
   return text
 end
 
--- Of the permits of a request, or what it costs of a budget: 'tokens:4000,…'.
+-- Of the permits of a request, or what it costs of a budget: 'tokens:4000&…'.
 local function price_of(r, name)
   if name == '' then
     return r.permits
   elseif not r.prices then
     r.prices = {}
-    for budget, units in string.gmatch(r.costs or '', '([^:,]+):(%d+)') do
+    for budget, units in string.gmatch(r.costs or '', '([^:&]+):(%d+)') do
       r.prices[budget] = units + 0
     end
   end
@@ -123,7 +123,7 @@ local function charge_meter(s, m, price)
   m.granted = s.now
 end
 
--- What is noted with the ticket, 'tokens:4000:due,…': due is when time has given it all back.
+-- What is noted with the ticket, 'tokens:4000:due&…': due is when time has given it all back.
 local function charge(s, r)
   local charged = {}
   for name, m in pairs(s.meters) do
@@ -135,15 +135,15 @@ local function charge(s, r)
       end
     end
   end
-  return table.concat(charged, ',')
+  return table.concat(charged, '&')
 end
 
 -- A ticket has spent something else than it was charged. What time has given back already is not
 -- given back twice: so no window has more than if the price had been right from the start.
 local function settle_price(s, charged, spent)
-  for name, units in string.gmatch(spent, '([^:,]+):(%d+)') do
+  for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]
-    local price, due = string.match(',' .. charged, ',' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
+    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
     local change = units - (price or 0)
     if m and m.is_on and change > 0 then
       charge_meter(s, m, change)

@@ -13,7 +13,7 @@
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
 --       id, or a JSON list of ids, each once, or that and after a '|' a JSON list of what each has
---       spent of budgets, 'tokens:3120,…' or empty
+--       spent of budgets, 'tokens:3120&…' or -
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 

@@ -51,10 +51,9 @@ local function read_state(s)
 end
 
 -- What becomes of a ticket's group and costs as it goes.
-local function settle_terms(s, id, record, spent)
+local function settle_terms(s, record, permits, spent)
   local group, charged = terms_of(record)
   if s.cap then
-    local _, permits = parts_of(id)
     free_group(s, group, permits)
   end
   if spent then
@@ -68,10 +67,11 @@ local function drop(s, ids, spent)
   for i = 1, #ids do
     local id, _, slots = ids[i], ticket_of(records[i])
     if slots and not gone[id] then
+      local held = s.held
       gone[id] = true
       free(s, slots)
       if s.cap or spent then
-        settle_terms(s, id, records[i], spent and spent[id])
+        settle_terms(s, records[i], held - s.held, spent and spent[id])
       end
       add(fields, id, string.match(id, '~.*$') or id)
     end
