@@ -26,6 +26,7 @@ import {
   checkRateTarget,
   resolveAcquire,
   resolveClose,
+  resolveGroupLimit,
   resolveOptions,
   resolveRate,
   resolveTry,
@@ -40,6 +41,8 @@ import type {
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
+import type { BudgetOptions } from './arguments/budgets.js';
+import { checkBudgetName, resolveBudget } from './arguments/budgets.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { storedLimitMessage } from './arguments/stored-limit.js';
@@ -94,9 +97,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
-    refuseWithoutQueue(this.#backend, { maxWaiting: this.#options.maxWaiting });
+    const { maxWaiting, rate, budgets, groupLimit } = this.#options;
+    refuseWithoutQueue(this.#backend, { maxWaiting });
     this.#key = { prefix: this.#options.prefix, name: this.name };
-    if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
+    if (rate !== undefined) checkRateTarget(this.#backend);
+    if (budgets !== undefined) checkRateTarget(this.#backend, 'budgets');
+    if (groupLimit !== undefined) checkRateTarget(this.#backend, 'groupLimit');
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
@@ -161,13 +167,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     let params: AcquireParams;
     try {
       this.#assertOpen();
-      params = resolveAcquire(options);
+      params = resolveAcquire(options, undefined, this.#options.budgets);
       params.signal?.throwIfAborted();
       checkMostPermits(this.#backend, params.permits);
-      const { order, onWaiting } = params;
-      if (order !== undefined || onWaiting !== undefined) {
+      const { order, onWaiting, cost } = params;
+      if ((order ?? onWaiting ?? cost) !== undefined) {
         const group = order?.group === '' ? undefined : order?.group;
-        refuseWithoutQueue(this.#backend, { group, priority: order?.priority, onWaiting });
+        refuseWithoutQueue(this.#backend, { group, priority: order?.priority, onWaiting, cost });
       }
       // A clock of the user's own may throw.
       return this.#permits.waiters.acquire(params).then(this.#toHandle);
@@ -330,6 +336,34 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkRateTarget(this.#backend);
     this.#assertOpen();
     await this.#permits.admin.setRate(resolved);
+  }
+
+  /**
+   * Changes a budget for every process that uses this name, as `setRate` does the rate.
+   * @param name as in the option `budgets`
+   * @param budget as in the option; undefined: there is none, whatever processes were made with
+   * @throws as `setRate`
+   */
+  async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
+    checkBudgetName('name', name);
+    const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
+    checkRateTarget(this.#backend, 'budgets');
+    this.#assertOpen();
+    await this.#permits.admin.setRate(resolved, name);
+  }
+
+  /**
+   * Changes how many permits each group may hold at once, for every process that uses this name,
+   * whatever `groupLimit` it was made with. Nobody loses a permit. Kept until a day after the last
+   * use.
+   * @param limit as the option; undefined: any number, whatever processes were made with
+   * @throws as `setRate`
+   */
+  async setGroupLimit(limit: number | undefined): Promise<void> {
+    resolveGroupLimit(limit);
+    checkRateTarget(this.#backend, 'groupLimit');
+    this.#assertOpen();
+    await this.#permits.admin.setGroupLimit(limit);
   }
 
   /**

@@ -38,11 +38,21 @@ export class Admin {
     this.#link.forgetOtherLimit();
   }
 
-  async setRate(newRate: Rate | undefined): Promise<void> {
+  /** `budget`: the name of one in place of the rate. */
+  async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
     const { backend } = this.#link.client;
     const setRate = backend.setRate?.bind(backend) ?? this.#unable('setRate');
-    const call = { ...this.#link.call, newRate };
-    await this.#untilDone('setting the rate of', (notAfter) => setRate({ ...call, notAfter }));
+    const call = { ...this.#link.call, newRate, budget };
+    const what = `setting ${budget === undefined ? 'the rate' : 'a budget'} of`;
+    await this.#untilDone(what, (notAfter) => setRate({ ...call, notAfter }));
+  }
+
+  async setGroupLimit(newGroupLimit: number | undefined): Promise<void> {
+    const { backend } = this.#link.client;
+    const setGroupLimit = backend.setGroupLimit?.bind(backend) ?? this.#unable('setGroupLimit');
+    const call = { ...this.#link.call, newGroupLimit };
+    const what = 'setting the group limit of';
+    await this.#untilDone(what, (notAfter) => setGroupLimit({ ...call, notAfter }));
   }
 
   /** `id`: of the change, which is made once however often it is sent. */
@@ -77,8 +87,9 @@ export class Admin {
   }
 
   async inspect(): Promise<InspectReply> {
+    const { rate, budgets, groupLimit } = this.#link;
     const reply = await this.#retried('inspecting', () =>
-      this.#link.client.backend.inspect({ ...this.#link.call, rate: this.#link.rate }),
+      this.#link.client.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
     this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;

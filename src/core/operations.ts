@@ -3,7 +3,9 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  Budgets,
   Call as PortCall,
+  Costs,
   ExtendReply,
   Rate,
   ReleaseReply,
@@ -25,6 +27,8 @@ export interface Caller extends Owner {
   readonly label: string;
   readonly maxWaiting: number | undefined;
   readonly rate: Rate | undefined;
+  readonly budgets: Budgets | undefined;
+  readonly groupLimit: number | undefined;
   readonly serverClock: ServerClock;
   /** Takes what a reply says beside its verdicts. `sent`: the moment before the call left. */
   observe(reply: Reply, sent: Instant): void;
@@ -53,6 +57,7 @@ export interface ExtendItem extends Item<ExtendVerdict> {
 
 export interface ReleaseItem extends Item<ReleaseVerdict> {
   readonly id: string;
+  readonly spent: Costs | undefined;
 }
 
 type Acquire = Operation<Caller, AcquireItem, AcquireReply>;
@@ -111,7 +116,9 @@ export function releaseOperation(backend: Backend): Release {
       backend.release(
         parts.map(({ owner: { call }, items }) => {
           const { key, limit, client } = call;
-          return { key, limit, client, ids: items.map(({ id }) => id) };
+          const hasSpent = items.some((item) => item.spent !== undefined);
+          const spent = hasSpent ? items.map((item) => item.spent) : undefined;
+          return { key, limit, client, ids: items.map(({ id }) => id), spent };
         }),
       ),
     deliver: ({ owner, items }, reply, call) => {
@@ -146,10 +153,22 @@ export function acquireCalls(
   return parts.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
-    const { call, ttl, label, maxWaiting, rate } = owner;
+    const { call, ttl, label, maxWaiting, rate, budgets, groupLimit } = owner;
     const { key, limit, client } = call;
     // Field by field: a spread costs several times as much on this path.
-    return { key, limit, client, ttl, label, notAfter, maxWaiting, rate, requests: items };
+    return {
+      key,
+      limit,
+      client,
+      ttl,
+      label,
+      notAfter,
+      maxWaiting,
+      rate,
+      budgets,
+      groupLimit,
+      requests: items,
+    };
   });
 }
 

@@ -1,4 +1,4 @@
-import type { PushedGrant, PushedTurn } from '../backends/backend.js';
+import type { Costs, PushedGrant, PushedTurn } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError } from '../errors.js';
 import { randomBy } from '../time/clock.js';
@@ -175,6 +175,8 @@ export class Releases {
 export class Release implements ReleaseItem, Permit {
   readonly id: string;
   place = -1;
+  /** What it has spent of budgets, where its holder says so. */
+  spent: Costs | undefined = undefined;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   readonly #releases: Releases;

@@ -1,5 +1,6 @@
 import type {
   AcquireVerdict,
+  Costs,
   PushedGrant,
   PushedTurn,
   QueuedVerdict,
@@ -40,6 +41,8 @@ export interface AcquireParams {
   readonly signal: AbortSignal | undefined;
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
+  /** What it is charged of budgets. */
+  readonly cost?: Costs | undefined;
   /** Hears how long it may have to wait. */
   readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
@@ -81,6 +84,7 @@ export class Request extends Lease implements AcquireItem {
   readonly #room: WaitingRoom;
   readonly permits: number;
   readonly order: RequestOrder | undefined;
+  readonly cost: Costs | undefined;
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #signal: AbortSignal | undefined;
@@ -107,6 +111,7 @@ export class Request extends Lease implements AcquireItem {
     this.#room = room;
     this.permits = params.permits;
     this.order = params.order;
+    this.cost = params.cost;
     this.#timeout = params.timeout;
     this.#signal = params.signal;
     this.#onWaiting = params.onWaiting;

@@ -1,4 +1,4 @@
-import type { Call, Rate, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Budgets, Call, Rate, Reply, SemaphoreKey } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { telemetry } from '../telemetry.js';
@@ -24,6 +24,8 @@ export interface LinkOptions {
   /** How many requests may wait; undefined: any number. */
   readonly maxWaiting: number | undefined;
   readonly rate: Rate | undefined;
+  readonly budgets?: Budgets | undefined;
+  readonly groupLimit?: number | undefined;
 }
 
 /**
@@ -40,6 +42,8 @@ export class SemaphoreLink implements Caller {
   readonly retry: BackoffOptions;
   readonly maxWaiting: number | undefined;
   readonly rate: Rate | undefined;
+  readonly budgets: Budgets | undefined;
+  readonly groupLimit: number | undefined;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -68,6 +72,8 @@ export class SemaphoreLink implements Caller {
     this.retry = options.retry;
     this.maxWaiting = options.maxWaiting;
     this.rate = options.rate;
+    this.budgets = options.budgets;
+    this.groupLimit = options.groupLimit;
     this.lane = client.backend.laneOf?.(key) ?? '';
     this.serverClock = client.serverClock();
     this.callTimeoutMs = callTimeout(ttl);

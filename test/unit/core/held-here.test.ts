@@ -79,7 +79,7 @@ describe('a time-out and a wait say what this process holds itself', () => {
     await kept.release();
   });
 
-  it('tells onWaiting', async () => {
+  it('reports it to onWaiting', async () => {
     const semaphore = new Semaphore(backend, 'jobs', { limit: 3 });
     const handle = await semaphore.acquire({ permits: 3 });
     const heard: number[] = [];
