@@ -17,8 +17,8 @@ import { rangeError, typeError } from './arguments/validation.js';
 import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /**
- * A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with
- * the two methods of `RedisConnection`.
+ * A `redis` client, cluster, sentinel or pool, a Redis or Cluster of `ioredis` or `iovalkey`, or
+ * any object with the two methods of `RedisConnection`.
  */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
@@ -176,12 +176,13 @@ function isConnection(target: object): target is RedisConnection {
 
 function unknownTarget(target: unknown): TypeError {
   return typeError(
-    `target: expected a client (new Redis(url) of ioredis, or await createClient({ url }).connect() of redis), a Backend or a RedisConnection, got ${targetShown(target)}`,
+    `target: expected a client (new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis), a Backend or a RedisConnection, got ${targetShown(target)}`,
   );
 }
 
 function targetShown(target: unknown): string {
   const what = formatValue(target);
-  const speaksHttp = isObject(target) && hasMethods(target, 'evalsha', 'eval');
-  return speaksHttp ? `${what}, without events: over HTTP?` : what;
+  if (!isObject(target)) return what;
+  if (hasMethods(target, 'invokeScript')) return `${what}: Valkey GLIDE is not supported`;
+  return hasMethods(target, 'evalsha', 'eval') ? `${what}, without events: over HTTP?` : what;
 }

@@ -9,18 +9,15 @@ export interface ErrorSubject {
   readonly prefix?: string;
 }
 
-/** Where each code has a heading of its name. */
-const DOCS = 'docs/reference/errors.md';
-
-/** What `withDocs` adds: only the outermost error of several keeps it. */
-const DOCS_LINK = /; see docs\/reference\/errors\.md#\w+$/;
+/** What `withHelp` adds: only the outermost error of several keeps it. */
+const HELP = /; see: npx redsem help \w+$/;
 
 /** The most characters of a cause that a message repeats. */
 const LONGEST_CAUSE = 1000;
 
-/** Ends a message with the place that explains its code. */
-export function withDocs(code: string, message: string): string {
-  return `${message}; see ${DOCS}#${code.toLowerCase()}`;
+/** Ends a message with the command that explains its code: the package has that page. */
+export function withHelp(code: string, message: string): string {
+  return `${message}; see: npx redsem help ${code}`;
 }
 
 /** An error as part of another one's message, without credentials. */
@@ -31,7 +28,7 @@ export function describe(cause: unknown): string {
     // Of a cluster client of ioredis: what its nodes said.
     const ofNode: unknown = Reflect.get(cause, 'lastNodeError');
     if (ofNode instanceof Error) return `${cause.message.replace(/\.$/, '')}: ${describe(ofNode)}`;
-    return shown(cause.message.replace(DOCS_LINK, ''), LONGEST_CAUSE);
+    return shown(cause.message.replace(HELP, ''), LONGEST_CAUSE);
   }
   return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
 }
@@ -83,11 +80,10 @@ const NO_RIGHT =
  * none.
  */
 function grantFor(text: string, prefix = 'PREFIX'): string {
-  const all = 'all rights: docs/reference/redis.md#rights';
   const right = missingRight(text, prefix);
-  if (right === undefined) return `grant the user what is missing (ACL LOG names it; ${all})`;
+  if (right === undefined) return 'grant the user what is missing: ACL LOG names it';
   const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
-  return `grant it with ACL SETUSER ${user} ${right} (${all})`;
+  return `grant it with ACL SETUSER ${user} ${right}`;
 }
 
 function missingRight(text: string, prefix: string): string | undefined {

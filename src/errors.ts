@@ -2,7 +2,7 @@ import { safeCause } from './arguments/safe-cause.js';
 import { withoutCredentials } from './arguments/shown.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import type { ErrorSubject } from './error-causes.js';
-import { advice, describe, isUnreachable, withDocs } from './error-causes.js';
+import { advice, describe, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';
 
 /** Every `code` that an error of this package can carry. */
@@ -27,7 +27,7 @@ export class RedsemError extends Error {
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
     super(
-      withDocs(code, withoutCredentials(message)),
+      withHelp(code, withoutCredentials(message)),
       cause === undefined ? undefined : { cause: safeCause(cause) },
     );
     this.name = new.target.name;

@@ -16,6 +16,7 @@ import {
 } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
 import { formatValue, withoutCredentials } from './arguments/shown.js';
+import { refuseWithoutQueue } from './arguments/target.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
@@ -367,6 +368,15 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
   throw rangeError(
     `${option}: expected an integer >= 1 (Infinity only beside a rate), got Infinity`,
   );
+}
+
+/** @throws {TypeError} where the target cannot do what the options ask for */
+export function checkTarget(backend: Backend, options: ResolvedOptions): void {
+  const { maxWaiting } = options;
+  refuseWithoutQueue(backend, { maxWaiting });
+  for (const option of ['rate', 'budgets', 'groupLimit'] as const) {
+    if (options[option] !== undefined) checkRateTarget(backend, option);
+  }
 }
 
 /** @throws {TypeError} where there is no queue in which a rate could be kept */

@@ -6,7 +6,6 @@ import { backendOf } from './clients.js';
 import type { Lease } from './core/lease.js';
 import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
-import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
 import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
@@ -24,6 +23,7 @@ import {
   checkFunction,
   checkName,
   checkRateTarget,
+  checkTarget,
   resolveAcquire,
   resolveClose,
   resolveGroupLimit,
@@ -32,7 +32,7 @@ import {
   resolveTry,
   withReplicas,
 } from './options.js';
-import { onceListened } from './events.js';
+import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
   PoolReports,
   SemaphoreEvents,
@@ -47,8 +47,8 @@ import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { storedLimitMessage } from './arguments/stored-limit.js';
 import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
-import { checkMostPermits, refuseWithoutQueue } from './arguments/target.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { checkMostPermits, checkRequest } from './arguments/target.js';
+import { rangeError } from './arguments/validation.js';
 
 interface PermitsOf {
   readonly semaphore: Semaphore;
@@ -97,12 +97,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
-    const { maxWaiting, rate, budgets, groupLimit } = this.#options;
-    refuseWithoutQueue(this.#backend, { maxWaiting });
+    checkTarget(this.#backend, this.#options);
     this.#key = { prefix: this.#options.prefix, name: this.name };
-    if (rate !== undefined) checkRateTarget(this.#backend);
-    if (budgets !== undefined) checkRateTarget(this.#backend, 'budgets');
-    if (groupLimit !== undefined) checkRateTarget(this.#backend, 'groupLimit');
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
@@ -164,19 +160,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   // No async function: on this path each promise counts.
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    let params: AcquireParams;
     try {
       this.#assertOpen();
-      params = resolveAcquire(options, undefined, this.#options.budgets);
+      const params = resolveAcquire(options, undefined, this.#options.budgets);
       params.signal?.throwIfAborted();
-      checkMostPermits(this.#backend, params.permits);
-      const { order, onWaiting, cost } = params;
-      if ((order ?? onWaiting ?? cost) !== undefined) {
-        const group = order?.group === '' ? undefined : order?.group;
-        refuseWithoutQueue(this.#backend, { group, priority: order?.priority, onWaiting, cost });
-      }
+      checkRequest(this.#backend, params);
       // A clock of the user's own may throw.
-      return this.#permits.waiters.acquire(params).then(this.#toHandle);
+      return this.#permits.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -200,8 +190,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     checkMostPermits(this.#backend, permits);
-    const { waiters } = this.#permits;
-    const lease = await waiters.acquire({ permits, timeout: undefined, signal: undefined });
+    const lease = await this.#permits.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -216,7 +205,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       checkMostPermits(semaphore.#backend, permits);
-      return { waiters: semaphore.#permits.waiters, permits };
+      return { local: semaphore.#permits, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -315,7 +304,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     this.#knowsStored = true;
     const { link, admin } = this.#permits;
-    const { limit = 0, refused } = await admin.addPermits(delta, link.client.newTicketId(1));
+    const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
@@ -425,7 +414,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#permits.leases.endDrain();
+    if (this.#closed !== undefined && drain === 0) this.#permits.link.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }
@@ -497,9 +486,4 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     return this.#permits.close(drain);
   }
-}
-
-function refuseEventsOfHandles(event: unknown): void {
-  if (event !== 'lost' && event !== 'released') return;
-  throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
 }

@@ -22,6 +22,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   topologies: 'failover of a real cluster and of real sentinels',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
+  platforms: 'Node.js 22 and 24, Bun, Deno, and the client iovalkey',
   frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',
   docs: 'examples, guides and recipes are compiled and run',
   demo: 'the demo',

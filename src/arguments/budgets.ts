@@ -81,5 +81,7 @@ function entriesOf<V>(option: string, given: Readonly<Record<string, V>>): [stri
 
 /** Without a prototype: each name is a budget's. */
 function named<V>(entries: readonly [string, V][]): Readonly<Record<string, V>> {
-  return Object.assign(Object.create(null) as object, Object.fromEntries(entries));
+  const record: Record<string, V> = Object.fromEntries(entries);
+  Object.setPrototypeOf(record, null);
+  return record;
 }

@@ -1,4 +1,4 @@
-import { withDocs } from '../error-causes.js';
+import { withHelp } from '../error-causes.js';
 import { withoutCredentials } from './shown.js';
 
 const CODE = 'INVALID_ARGUMENT';
@@ -14,5 +14,5 @@ export function rangeError(message: string): RangeError {
 }
 
 function worded(message: string): string {
-  return withDocs(CODE, withoutCredentials(message));
+  return withHelp(CODE, withoutCredentials(message));
 }

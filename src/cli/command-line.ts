@@ -3,7 +3,7 @@ import { quoted } from '../arguments/shown.js';
 import { Arguments, splitAtDashes } from './arguments.js';
 import type { Command } from './command.js';
 import { COMMON_OPTIONS } from './common-options.js';
-import { errorEntries, errorHelp, PAGE } from './error-help.js';
+import { errorEntries, errorHelp } from './error-help.js';
 import { EXIT, UsageError } from './failure.js';
 import { commandHelp, mainHelp } from './help.js';
 import { nearest } from './nearest.js';
@@ -87,7 +87,8 @@ function helpOfCode(word: string): string | undefined {
   const entries = errorEntries();
   const entry = entries.get(word);
   if (entry !== undefined) return errorHelp(word, entry);
-  throw new UsageError(`no error is called ${withHint(word, entries)}; ${PAGE} lists them`);
+  const codes = [...entries.keys()].join(', ');
+  throw new UsageError(`no error is called ${withHint(word, entries)}; the codes are ${codes}`);
 }
 
 /** The word in quotes, and the known word that was probably meant. */

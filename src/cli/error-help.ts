@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { paragraphs, tableLines } from './help.js';
 
 /** A part of the package; both src/cli and dist/cli are two folders below it. */
-export const PAGE = 'docs/reference/errors.md';
+const PAGE = 'docs/reference/errors.md';
 
 /** The entries of the page, by the codes that are their headings. */
 export function errorEntries(): ReadonlyMap<string, string> {

@@ -8,7 +8,10 @@ import { connect } from './connect.js';
 import { describe, throwAsUsage, usageOf } from './failure.js';
 import type { Server } from './server.js';
 
-/** As `inspect` returns it, except for the limit: null where none is known. */
+/**
+ * As `inspect` returns it, except for the limit: null where no process asked within a day and none
+ * is stored.
+ */
 export type SemaphoreSummary = Omit<SemaphoreState, 'limit' | 'limitFrom'> & {
   readonly limit: number | null;
 };
@@ -90,14 +93,6 @@ export class Operator {
     return summaries;
   }
 
-  /**
-   * The limit that counts: the stored limit, else the limit of the last process that asked; null
-   * where no process asked within a day.
-   */
-  async limitOf(name: string): Promise<number | null> {
-    return (await this.inspect(name)).limit;
-  }
-
   /** Undefined removes the stored limit. */
   setLimit(name: string, limit: number | undefined): Promise<void> {
     return this.#change(name, (semaphore) => semaphore.setLimit(limit), limit);
@@ -128,7 +123,7 @@ export class Operator {
     otherwise = 1,
   ): Promise<T> {
     // A stored limit may be 0, but no semaphore is made with 0; a stored limit counts in any case.
-    const limit = Math.max(1, (await this.limitOf(name)) ?? otherwise);
+    const limit = Math.max(1, (await this.inspect(name)).limit ?? otherwise);
     await using semaphore = this.#semaphore(name, limit);
     return await change(semaphore).catch(throwAsUsage);
   }

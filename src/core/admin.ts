@@ -1,6 +1,8 @@
 import type {
   AddPermitsReply,
-  AdoptedTicket,
+  AdoptReply,
+  Backend,
+  Call,
   InspectReply,
   Rate,
   Reply,
@@ -10,12 +12,6 @@ import type { Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { retryUntilDeadline } from './retry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
-
-interface Adopted {
-  readonly ticket: AdoptedTicket;
-  /** The moment before the call left. */
-  readonly sent: Instant;
-}
 
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
@@ -31,63 +27,55 @@ export class Admin {
   }
 
   async setLimit(newLimit: number | undefined): Promise<void> {
-    const { backend } = this.#link.client;
-    const setLimit = backend.setLimit?.bind(backend) ?? this.#unable('setLimit');
-    const call = { ...this.#link.call, newLimit };
-    await this.#untilDone('setting the limit of', (notAfter) => setLimit({ ...call, notAfter }));
+    await this.#change('setLimit', 'setting the limit of', (backend, call) =>
+      backend.setLimit?.({ ...call, newLimit }),
+    );
     this.#link.forgetOtherLimit();
   }
 
   /** `budget`: the name of one in place of the rate. */
   async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
-    const { backend } = this.#link.client;
-    const setRate = backend.setRate?.bind(backend) ?? this.#unable('setRate');
-    const call = { ...this.#link.call, newRate, budget };
     const what = `setting ${budget === undefined ? 'the rate' : 'a budget'} of`;
-    await this.#untilDone(what, (notAfter) => setRate({ ...call, notAfter }));
+    await this.#change('setRate', what, (backend, call) =>
+      backend.setRate?.({ ...call, newRate, budget }),
+    );
   }
 
   async setGroupLimit(newGroupLimit: number | undefined): Promise<void> {
-    const { backend } = this.#link.client;
-    const setGroupLimit = backend.setGroupLimit?.bind(backend) ?? this.#unable('setGroupLimit');
-    const call = { ...this.#link.call, newGroupLimit };
-    const what = 'setting the group limit of';
-    await this.#untilDone(what, (notAfter) => setGroupLimit({ ...call, notAfter }));
+    await this.#change('setGroupLimit', 'setting the group limit of', (backend, call) =>
+      backend.setGroupLimit?.({ ...call, newGroupLimit }),
+    );
   }
 
   /** `id`: of the change, which is made once however often it is sent. */
   async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
-    const { backend } = this.#link.client;
-    const addPermits = backend.addPermits?.bind(backend) ?? this.#unable('addPermits');
-    const call = { ...this.#link.call, delta, id };
-    const { reply } = await this.#untilDone('changing the limit of', (notAfter) =>
-      addPermits({ ...call, notAfter }),
+    const { reply } = await this.#change('addPermits', 'changing the limit of', (backend, call) =>
+      backend.addPermits?.({ ...call, delta, id }),
     );
     if (reply.refused !== true) this.#link.forgetOtherLimit();
     return reply;
   }
 
-  /** Undefined when the ticket is gone. `newId` is its id from now on. */
-  async adopt(id: string, newId: string): Promise<Adopted | undefined> {
-    const { backend } = this.#link.client;
-    const adopt = backend.adopt?.bind(backend) ?? this.#unable('adopt');
-    const { call, ttl, label } = this.#link;
-    const { sent, reply } = await this.#untilDone('adopting a ticket of', (notAfter) =>
-      adopt({ ...call, ttl, label, id, newId, notAfter }),
+  /** `newId` is its id from now on. `sent`: the moment before the call left. */
+  adopt(
+    id: string,
+    newId: string,
+  ): Promise<{ readonly reply: AdoptReply; readonly sent: Instant }> {
+    const { ttl, label } = this.#link.options;
+    return this.#change('adopt', 'adopting a ticket of', (backend, call) =>
+      backend.adopt?.({ ...call, ttl, label, id, newId }),
     );
-    return reply.ticket && { ticket: reply.ticket, sent };
   }
 
   async revoke(id: string): Promise<boolean> {
-    const { backend } = this.#link.client;
-    const revoke = backend.revoke?.bind(backend) ?? this.#unable('revoke');
-    const call = { ...this.#link.call, id };
-    const { reply } = await this.#untilDone('revoking a ticket of', () => revoke(call));
+    const { reply } = await this.#change('revoke', 'revoking a ticket of', (backend, call) =>
+      backend.revoke?.({ ...call, id }),
+    );
     return reply.revoked;
   }
 
   async inspect(): Promise<InspectReply> {
-    const { rate, budgets, groupLimit } = this.#link;
+    const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
       this.#link.client.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
@@ -104,18 +92,23 @@ export class Admin {
     await Promise.allSettled(this.#underWay);
   }
 
-  /**
-   * `call` gets the server time after which it must do nothing: by then its caller has an error.
-   */
-  async #untilDone<R extends Reply & { readonly late?: boolean }>(
+  /** The server does nothing after `notAfter`: by then its caller has an error. */
+  async #change<R extends Reply & { readonly late?: boolean }>(
+    method: keyof Backend,
     what: string,
-    call: (notAfter: number | undefined) => Promise<R>,
+    send: (
+      backend: Backend,
+      call: Call & { notAfter: number | undefined },
+    ) => Promise<R> | undefined,
   ) {
-    const { clock, callTimeoutMs, serverClock } = this.#link;
+    const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
+    if (client.backend[method] === undefined) throw this.#unable(method);
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
-      const reply = await call(serverClock.latestIn(Math.max(over - sent.monotonic, 0)));
+      const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
+      const reply = await send(client.backend, { ...call, notAfter });
+      if (reply === undefined) throw this.#unable(method);
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
@@ -127,11 +120,11 @@ export class Admin {
   }
 
   async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const { clock, retry, callTimeoutMs, client, key } = this.#link;
+    const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
     const { signal } = this.#closing;
-    const options = { clock, retry, timeoutMs: callTimeoutMs, subject: key, signal, isRetryable };
-    const done = retryUntilDeadline(options, `${what} ${this.#quoted}`, call);
+    const terms = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
+    const done = retryUntilDeadline(terms, `${what} ${JSON.stringify(subject.name)}`, call);
     this.#underWay.add(done);
     try {
       return await done;
@@ -140,16 +133,12 @@ export class Admin {
     }
   }
 
-  /** As messages show it. */
-  get #quoted(): string {
-    return JSON.stringify(this.#link.name);
-  }
-
-  #unable(method: string): never {
-    throw new BackendError(
-      `${method} of ${this.#quoted} is not available: this backend has no ${method}, nor have several independent masters`,
+  #unable(method: string): BackendError {
+    const { key, name } = this.#link;
+    return new BackendError(
+      `${method} of ${JSON.stringify(name)} is not available: this backend has no ${method}, nor have several independent masters`,
       undefined,
-      this.#link.key,
+      key,
     );
   }
 }

@@ -62,8 +62,8 @@ export interface Operation<O, I, R> {
   readonly name: string;
   /** Most ids in a call for several semaphores. */
   readonly mostIds: number;
-  /** As how many ids items count in a call for several semaphores. */
-  weightOf(items: readonly I[]): number;
+  /** As how many ids items count in a call for several semaphores. Left out: each as one. */
+  weightOf?(items: readonly I[]): number;
   /** Sends one call. Gives a reply for each part, in their order. */
   run(parts: readonly Part<O, I>[]): Promise<readonly R[]>;
   /** How long a call of them may take, in milliseconds. Left out: as the batcher's options say. */
@@ -98,19 +98,15 @@ export class Bundle<O extends Owner, I> {
   }
 
   add(item: I): void {
-    // A literal has room for one, where V8 makes room for 17 at a first push. So below.
-    if (this.items.length > 0) this.#gathered.push(item);
-    else {
-      // First, for a clock of the user's own may throw.
-      this.#batcher.gather(this);
-      this.#gathered = [item];
-    }
+    // First, for a clock of the user's own may throw.
+    if (this.#gathered.length === 0) this.#batcher.gather(this);
+    this.#gathered = added(this.#gathered, item);
   }
 
-  /** Takes what has gathered, but for what one call has no room for. */
-  take(): readonly I[] {
+  /** Takes what has gathered, but for what exceeds `most`. */
+  take(most: number): readonly I[] {
     const items = this.#gathered;
-    this.#gathered = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
+    this.#gathered = items.length > most ? items.splice(most) : NONE;
     return items;
   }
 }
@@ -122,7 +118,6 @@ interface CallUnderWay<O, I> extends Call {
   parts: readonly Part<O, I>[];
   /** It counts towards `MOST_UNDER_WAY`. */
   readonly isShared: boolean;
-  isOver: boolean;
 }
 
 let lastNumber = 0;
@@ -141,8 +136,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #options: BatcherOptions;
   readonly #overdue: Wakeup;
   #gathered: Bundle<O, I>[] = NONE;
-  #calls: CallUnderWay<O, I>[] = [];
-  #underWay = 0;
+  /** Those whose time is not over. */
+  #underWay: CallUnderWay<O, I>[] = NONE;
+  #shared = 0;
   #flushing = false;
   /** Monotonic times until when semaphores stay alone, the earliest first. */
   readonly #alone = new Map<string, number>();
@@ -160,13 +156,12 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   /** @internal A bundle has its first item. */
   gather(bundle: Bundle<O, I>): void {
     this.#flushSoon();
-    if (this.#gathered.length > 0) this.#gathered.push(bundle);
-    else this.#gathered = [bundle];
+    this.#gathered = added(this.#gathered, bundle);
   }
 
   // After a reply, too, on the next tick: by then its callers have added what they want next.
   #flushSoon(): void {
-    if (this.#flushing || this.#underWay >= MOST_UNDER_WAY) return;
+    if (this.#flushing || this.#shared >= MOST_UNDER_WAY) return;
     // From now on, so that the timer is kept from call to call.
     const now = this.#options.clock.monotonic();
     this.#overdue.wakeBy(now + this.#options.callTimeoutMs, now);
@@ -177,24 +172,20 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #flush = (): void => {
     this.#flushing = false;
     try {
-      while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendNext();
+      while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext();
     } catch (error) {
       this.#failGathered(error);
     }
-    this.#settle();
+    this.#goOn();
   };
 
   /** A clock of the user's own has thrown. */
   #failGathered(error: unknown): void {
     const sent = { monotonic: 0, wall: 0 };
     const call = { operation: this.#operation.name, number: 0, sent, late: false };
-    const bundles = this.#gathered;
+    const items = this.#gathered.flatMap((bundle) => bundle.take(Infinity));
     this.#gathered = NONE;
-    for (const bundle of bundles) {
-      while (bundle.items.length > 0) {
-        for (const item of bundle.take()) if (item.leave(call)) item.fail(error, call);
-      }
-    }
+    for (const item of items) if (item.leave(call)) item.fail(error, call);
   }
 
   /** The bundles that have gathered for longest, as many as a call has room for. */
@@ -205,21 +196,22 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     this.#gathered = NONE;
     let ids = 0;
     let taken = 0;
-    for (; taken < bundles.length && parts.length < MOST_IDS; taken += 1) {
-      const bundle = bundles[taken];
-      if (bundle === undefined) break;
+    for (const bundle of bundles) {
       // What leaves alone takes no room from its neighbours.
       const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
-      const weight = isAlone ? 0 : this.#operation.weightOf(bundle.items);
-      if (ids > 0 && ids + weight > this.#operation.mostIds) break;
+      const weight = isAlone ? 0 : this.#weightOf(bundle.items);
+      if (parts.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
       ids += weight;
+      taken += 1;
       const part = isAlone ? this.#sendAlone(bundle) : this.#take(bundle, call);
-      if (part === undefined) continue;
-      if (parts.length > 0) parts.push(part);
-      else parts = [part];
+      if (part !== undefined) parts = added(parts, part);
     }
     if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
     if (parts.length > 0) this.#send(call, parts);
+  }
+
+  #weightOf(items: readonly I[]): number {
+    return this.#operation.weightOf?.(items) ?? items.length;
   }
 
   #sendAlone(bundle: Bundle<O, I>): undefined {
@@ -229,9 +221,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   #take(bundle: Bundle<O, I>, call: Call): Part<O, I> | undefined {
-    const items = leavingOf(bundle.take(), call);
+    const items = leavingOf(bundle.take(MOST_IDS_OF_ONE), call);
     // Behind the others: a bundle that always has more would keep them from leaving.
-    if (bundle.items.length > 0) this.#gathered = [...this.#gathered, bundle];
+    if (bundle.items.length > 0) this.#gathered = added(this.#gathered, bundle);
     return items.length > 0 ? { owner: bundle.owner, items } : undefined;
   }
 
@@ -247,7 +239,6 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       deadline: sent.monotonic + callTimeoutMs,
       parts: NONE,
       isShared,
-      isOver: false,
     };
   }
 
@@ -255,9 +246,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     call.parts = parts;
     const timeoutMs = this.#operation.timeoutOf?.(parts);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
-    this.#calls.push(call);
+    this.#underWay = added(this.#underWay, call);
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
-    if (call.isShared) this.#underWay += 1;
+    if (call.isShared) this.#shared += 1;
     let replies: Promise<readonly R[]>;
     try {
       replies = this.#operation.run(parts);
@@ -285,46 +276,39 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
         if (!call.late) for (const item of part.items) item.fail(error, call);
       }
     }
+    this.#goOn();
   }
 
   #onError(call: CallUnderWay<O, I>, error: unknown): void {
-    if (call.isOver) return;
-    this.#end(call);
-    this.#fail(call, error, this.#options.isRetryable(error));
+    if (!call.late) this.#fail(call, error, this.#options.isRetryable(error));
   }
 
+  /** It waits for no reply any more. */
   #end(call: CallUnderWay<O, I>): void {
-    if (call.isOver) return;
-    call.isOver = true;
-    if (call.isShared) this.#underWay -= 1;
-    if (this.#gathered.length > 0) this.#flushSoon();
-    else this.#settle();
+    if (call.late) return;
+    const isLast = this.#underWay.length === 1;
+    this.#underWay = isLast ? NONE : this.#underWay.filter((one) => one !== call);
+    if (call.isShared) this.#shared -= 1;
   }
 
   /** No timer is set while no call is under way. */
-  #settle(): void {
-    while (this.#calls[0]?.isOver === true) this.#calls.shift();
-    if (this.#calls.length === 0 && !this.#flushing) this.#overdue.stop();
+  #goOn(): void {
+    if (this.#gathered.length > 0) this.#flushSoon();
+    else if (this.#underWay.length === 0 && !this.#flushing) this.#overdue.stop();
   }
 
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
-    let next = Infinity;
-    for (const call of this.#calls.filter(({ isOver }) => !isOver)) {
-      if (call.deadline > now) {
-        next = Math.min(next, call.deadline);
-        continue;
-      }
-      this.#end(call);
+    for (const call of this.#underWay.filter(({ deadline }) => deadline <= now)) {
       this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
       call.late = true;
     }
-    this.#calls = this.#calls.filter(({ isOver }) => !isOver);
-    this.#overdue.wakeBy(next, now);
+    for (const { deadline } of this.#underWay) this.#overdue.wakeBy(deadline, now);
   }
 
   /** `passes`: the error says nothing of the semaphores in the call. */
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
+    this.#end(call);
     // It may have run all the same, and granted what others of this process wait for.
     for (const { owner } of call.parts) owner.onReplyLost();
     const isAlone = call.parts.length === 1;
@@ -335,6 +319,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
         for (const item of part.items) item.fail(error, call);
       }
     }
+    this.#goOn();
   }
 
   #repeat({ owner, items }: Part<O, I>, failed: Call, error: unknown): void {
@@ -360,6 +345,13 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       this.#alone.delete(other);
     }
   }
+}
+
+/** A literal has room for one, where V8 makes room for 17 at a first push. */
+function added<T>(list: T[], one: T): T[] {
+  if (list.length === 0) return [one];
+  list.push(one);
+  return list;
 }
 
 /** Mostly all leave, and then no copy is made. */

@@ -1,8 +1,9 @@
 import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
 import type { Registry } from './registry.js';
-import { WeakGroups } from './weak-groups.js';
+import type { Waiters } from './waiters.js';
 
 /**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
@@ -20,14 +21,6 @@ const CONNECTING_LINGER_MS = 1000;
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 
-/** The waiters of one semaphore object. */
-export interface InboxReader {
-  onHealth(healthy: boolean): void;
-}
-
-// Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
-const inboxes = new WeakMap<Client, WeakGroups<Inbox>>();
-
 /**
  * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client
  * object, made when a request first waits, and gone some time after the last waiter.
@@ -38,99 +31,73 @@ export class Inbox {
   readonly #registry: Registry;
   readonly #prefix: string;
   /** Semaphores with requests that wait for a push. */
-  readonly #waiting = new Set<InboxReader>();
+  readonly #waiting = new Set<Waiters>();
   #listening: Listening | undefined;
-  #linger: Timer | undefined;
-  #retry: Timer | undefined;
+  readonly #linger: Wakeup;
+  readonly #retry: Wakeup;
   /** By the monotonic clock: when a subscription may be opened again. */
   #opensAt = -Infinity;
   /** Settles when all subscriptions that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
-  #healthy = false;
-  #healthChanges = 0;
-  #interruptions = 0;
+  /** The subscription is confirmed: grants are pushed. Written here alone, as the next two. */
+  healthy = false;
+  /** How often that has changed: a grant may have been pushed between two changes. */
+  healthChanges = 0;
+  /** How often the subscription was interrupted. */
+  interruptions = 0;
   #interrupted = false;
 
   static of(client: Client, prefix: string): Inbox {
-    let byPrefix = inboxes.get(client);
-    if (byPrefix === undefined) inboxes.set(client, (byPrefix = new WeakGroups()));
-    let [inbox] = byPrefix.of(prefix);
-    if (inbox === undefined) byPrefix.add(prefix, (inbox = new Inbox(client, prefix)));
-    return inbox;
+    return client.inboxes.one(prefix, () => new Inbox(client, prefix));
   }
 
   constructor({ backend, name, clock, registry }: Client, prefix: string) {
     this.#clock = clock;
     this.#registry = registry;
     this.#prefix = prefix;
+    this.#linger = new Wakeup(clock, false, () => void this.close());
+    this.#retry = new Wakeup(clock, false, () => this.#listen());
     const listen = backend.listen?.bind(backend);
     this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
-  /** The subscription is confirmed: grants are pushed. */
-  get healthy(): boolean {
-    return this.#healthy;
-  }
-
-  /** How often that has changed: a grant may have been pushed between two changes. */
-  get healthChanges(): number {
-    return this.#healthChanges;
-  }
-
-  /** How often the subscription was interrupted. */
-  get interruptions(): number {
-    return this.#interruptions;
-  }
-
-  /** Lets `reader` know of the subscription's health, and opens one if there is none. */
-  add(reader: InboxReader): void {
-    this.#linger?.cancel();
-    this.#linger = undefined;
-    this.#waiting.add(reader);
+  /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
+  add(waiters: Waiters): void {
+    this.#linger.stop();
+    this.#waiting.add(waiters);
     this.#listen();
   }
 
-  remove(reader: InboxReader): void {
-    if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
+  remove(waiters: Waiters): void {
+    if (!this.#waiting.delete(waiters) || this.#waiting.size > 0) return;
     if (this.#listening === undefined) void this.close();
     else this.#closeLater();
   }
 
   #closeLater(): void {
-    this.#linger?.cancel();
-    const pause = this.#healthy ? LINGER_MS : CONNECTING_LINGER_MS;
-    this.#linger = this.#clock.schedule(() => void this.close(), pause, false);
+    this.#linger.stop();
+    const now = this.#clock.monotonic();
+    this.#linger.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
 
   async close(): Promise<void> {
     if (this.#waiting.size > 0) return;
-    this.#linger?.cancel();
-    this.#linger = undefined;
-    this.#retry?.cancel();
-    this.#retry = undefined;
-    this.#healthy = false;
+    this.#linger.stop();
+    this.#retry.stop();
+    this.healthy = false;
     this.#giveUp();
     await this.#ended;
   }
 
   #listen(): void {
-    if (this.#listening !== undefined || this.#retry !== undefined) return;
-    const pause = this.#opensAt - this.#clock.monotonic();
-    if (pause <= 0) this.#openNow();
-    else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
-  }
-
-  #openNow(): void {
+    if (this.#listening !== undefined) return;
+    const now = this.#clock.monotonic();
+    if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
     try {
       this.#listening = this.#open?.();
     } catch {
       this.#listener.onFailed();
     }
-  }
-
-  #listenAgain(): void {
-    this.#retry = undefined;
-    this.#listen();
   }
 
   #giveUp(): void {
@@ -148,16 +115,16 @@ export class Inbox {
     onTurn: (turn: PushedTurn, name: string): void =>
       this.#registry.onTurn({ prefix: this.#prefix, name }, turn),
     onHealth: (healthy: boolean): void => {
-      const wasHealthy = this.#healthy;
-      this.#healthy = healthy && this.#listening !== undefined;
-      if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
+      const wasHealthy = this.healthy;
+      this.healthy = healthy && this.#listening !== undefined;
+      if (this.healthy !== wasHealthy) this.healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
-      if (this.#healthy && this.#waiting.size === 0) this.#closeLater();
+      if (this.healthy && this.#waiting.size === 0) this.#closeLater();
       // Each notification makes waiters poll as often as at first: not worth it without news.
-      if (!this.#healthy && !wasHealthy) return;
-      if (this.#healthy && this.#interrupted) this.#interruptions += 1;
-      this.#interrupted = !this.#healthy;
-      for (const reader of this.#waiting) reader.onHealth(this.#healthy);
+      if (!this.healthy && !wasHealthy) return;
+      if (this.healthy && this.#interrupted) this.interruptions += 1;
+      this.#interrupted = !this.healthy;
+      for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
     },
     onFailed: (): void => {
       this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;

@@ -1,19 +1,18 @@
 import { safeCause } from '../arguments/safe-cause.js';
 import type { PushedGrant } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
-import type { HeldHere, LostReason } from '../errors.js';
+import type { KeptLease } from '../backends/lease-keeper.js';
+import type { LostReason } from '../errors.js';
 import { BackendError, HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
+import { backoffDelay } from '../time/backoff.js';
 import type { Instant } from '../time/clock.js';
 import { elapsedSince, randomBy } from '../time/clock.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
-import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
-import { ExtendCallers } from './extend-callers.js';
+import { Extensions } from './extensions.js';
 import type { ExtendItem, Verdict } from './operations.js';
-import type { Releases } from './release.js';
-import type { Keep, KeptLease } from '../backends/lease-keeper.js';
 import { Release } from './release.js';
 
 /**
@@ -49,22 +48,6 @@ export interface LeaseObserver {
   onExtended(): void;
 }
 
-/** What the leases of one semaphore object share: their wake-up. */
-export interface LeaseWatch {
-  readonly releases: Releases;
-  /** 0: tickets are never extended, only watched. In milliseconds. */
-  readonly extendEvery: number;
-  /** Has another thread renew a lease. */
-  readonly keep: Keep | undefined;
-  onHeld(lease: Lease, now: number, remaining: number): void;
-  /** What its holders have. Undefined: nothing is held. */
-  readonly heldHere: HeldHere | undefined;
-  /** A lease is held no more. */
-  onEnded(lease: Lease): void;
-  /** Wakes when the lease is due, or over, whatever comes first. */
-  wakeFor(lease: Lease, now: number, remaining: number): void;
-}
-
 /**
  * One held ticket and for how long it is valid. That time counts from the moment before the last
  * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
@@ -78,20 +61,12 @@ export class Lease extends Release implements ExtendItem {
   /** Monotonic time since which it is held, or a little earlier. */
   heldSince = 0;
   /** Monotonic time of the next extension. */
-  dueAt: number = Infinity;
-  readonly #watch: LeaseWatch;
+  #dueAt = Infinity;
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
   #validFrom: Instant | undefined;
   #validFor = 0;
-  /** Its next extension has not left yet. */
-  #isGathering = false;
-  /** The call of its last extension, until it is answered; and the number of the last one. */
-  #renewal: Call | undefined;
-  #lastRenewal = 0;
-  /** Extensions that failed in a row. */
-  #failures = 0;
-  #extendCallers: ExtendCallers | undefined;
+  #extensions: Extensions | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
   #loss: HandleLostError | undefined;
@@ -102,32 +77,27 @@ export class Lease extends Release implements ExtendItem {
   #kept: KeptLease | undefined;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
-  constructor(watch: LeaseWatch, id: string) {
-    super(watch.releases, id);
-    this.#watch = watch;
-  }
-
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
-    const { extendEvery } = this.#watch;
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.#validFrom = window.from;
     this.#validFor = window.duration;
-    const remaining = this.#left();
     const now = this.link.clock.monotonic();
+    const remaining = this.#left(now);
     if (remaining <= 0) return false;
     // A clock of the user's own may throw: none is read from here on.
     this.stage = 'held';
     this.lastError = undefined;
     this.heldSince = window.from.monotonic;
     this.#isClaimed = isClaimed;
-    const every = extendEvery === 0 ? Infinity : extendEvery;
+    const every = this.#period;
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
-    this.dueAt = isClaimed ? this.heldSince + every : now + claimIn;
-    this.#kept = this.#watch.keep?.(this);
-    this.#watch.onHeld(this, now, remaining);
+    this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;
+    this.#kept = this.link.keep?.(this);
+    this.link.onHeld(this.slots.length);
+    this.#setBeat(now, remaining);
     return true;
   }
 
@@ -136,7 +106,7 @@ export class Lease extends Release implements ExtendItem {
   }
 
   get ttl(): number {
-    return this.link.ttl;
+    return this.link.options.ttl;
   }
 
   /** Why it was lost, if it was. */
@@ -152,9 +122,9 @@ export class Lease extends Release implements ExtendItem {
     return this.stage === 'held' ? this.#left() : 0;
   }
 
-  #left(): number {
+  #left(now?: number): number {
     if (this.#validFrom === undefined || this.#kept?.loss !== undefined) return 0;
-    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock);
+    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock, now);
     return Math.max(0, left, this.#kept?.left ?? 0);
   }
 
@@ -171,37 +141,67 @@ export class Lease extends Release implements ExtendItem {
     return 0;
   }
 
+  /** Milliseconds between extensions. */
+  get #period(): number {
+    const { extendEvery } = this.link.options;
+    return extendEvery === 0 ? Infinity : extendEvery;
+  }
+
   /**
    * Milliseconds until this thread extends it; negative when it is late. A keeper's extensions are
    * half a period late before this thread helps out.
    */
-  dueIn(now: number): number {
+  #dueIn(now: number): number {
     const kept = this.#kept;
-    const due = this.dueAt - now;
+    const due = this.#dueAt - now;
     if (kept === undefined || kept.isOver) return due;
-    return Math.max(due, kept.left - this.ttl + 1.5 * this.#watch.extendEvery);
+    return Math.max(due, kept.left - this.ttl + 1.5 * this.#period);
   }
 
-  /** A keeper has extended it, which this thread hears of here. */
-  noteKept(): void {
+  /** It is extended at that monotonic time, unless it was asked for earlier. */
+  extendAt(at: number, now: number): void {
+    this.#dueAt = at;
+    this.#setBeat(now, this.remaining);
+  }
+
+  #setBeat(now: number, remaining: number): void {
+    const { beats } = this.link;
+    const dueIn = this.#isRenewing ? Infinity : this.#dueIn(now);
+    if (remaining <= dueIn) beats.wakeBy(now + remaining, now);
+    else beats.wakeAround(now + dueIn, now);
+  }
+
+  /** The same of the lease: it is extended in time, or over. */
+  beat(now: number, mayEnd: boolean): boolean {
+    if (this.stage !== 'held') return false;
     const { remaining } = this;
-    if (this.#kept === undefined || remaining > this.#kept.left) return;
+    if (remaining > 0) this.#extendIfDue(now, remaining);
+    else if (mayEnd) this.lose('expired', this.lastError);
+    else this.link.beats.wakeBy(now, now);
+    return remaining <= 0;
+  }
+
+  #extendIfDue(now: number, remaining: number): void {
+    // What is soon due travels with what is due, but for what a keeper extends, or has just failed.
+    const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
+    const early = isSteady ? this.#period / 2 : 0;
+    if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
+    else if (this.#kept !== undefined && remaining <= this.#kept.left) this.#tellExtended();
+    this.#setBeat(now, remaining);
+  }
+
+  #tellExtended(): void {
     if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
   }
 
-  /** Its extension is gathering or under way. */
-  get isRenewing(): boolean {
-    return this.#isGathering || this.#renewal !== undefined;
-  }
-
-  /** How much earlier than due it is extended, to travel with others; not after a failure. */
-  get earliness(): number {
-    return this.#failures === 0 && this.#kept === undefined ? this.#watch.extendEvery / 2 : 0;
+  get #isRenewing(): boolean {
+    return this.#extensions?.areUnderWay === true;
   }
 
   renew(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
+    this.#extensions ??= new Extensions();
+    if (this.#extensions.isGathering) return;
+    this.#extensions.isGathering = true;
     (this.#isClaimed ? this.link.renewals : this.link.claims).add(this);
   }
 
@@ -220,24 +220,21 @@ export class Lease extends Release implements ExtendItem {
   }
 
   #extendHere(): Promise<void> {
-    this.#extendCallers ??= new ExtendCallers();
-    const extended = this.#extendCallers.add(this.#lastRenewal);
+    this.#extensions ??= new Extensions();
+    const extended = this.#extensions.next();
     this.renew();
     return extended;
   }
 
   override leave(call: Call): boolean {
     if (call.operation !== 'extend') return super.leave(call);
-    this.#isGathering = false;
-    if (this.stage !== 'held') return false;
-    this.#renewal = call;
-    this.#lastRenewal = call.number;
-    return true;
+    this.#extensions?.leave(call);
+    return this.stage === 'held';
   }
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    if (this.#renewal === call) this.#renewal = undefined;
+    this.#extensions?.onReply(call);
     if (verdict === 'extended') this.#onExtended(call);
     else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
   }
@@ -250,20 +247,19 @@ export class Lease extends Release implements ExtendItem {
     this.#confirm(call.sent);
     if (telemetry.extend.active) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
-    const { extendEvery } = this.#watch;
+    if (this.#kept?.isOver !== false) this.#kept = this.link.keep?.(this);
+    this.#tellExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.dueAt = extendEvery === 0 ? Infinity : call.sent.monotonic + extendEvery;
-    if (this.#kept?.isOver !== false) this.#kept = this.#watch.keep?.(this);
-    if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
-    this.#watch.wakeFor(this, this.link.clock.monotonic(), this.remaining);
-    this.#extendCallers?.settle(call.number);
+    this.extendAt(call.sent.monotonic + this.#period, this.link.clock.monotonic());
+    this.#extensions?.onConfirmed(call);
   }
 
   /** A late reply never shortens what is known. */
   #confirm(sent: Instant): void {
-    const { clock, ttl } = this.link;
+    const { clock } = this.link;
+    const { ttl } = this;
     this.#isClaimed = true;
-    this.#failures = 0;
+    if (this.#extensions !== undefined) this.#extensions.failures = 0;
     this.lastError = undefined;
     const left =
       this.#validFrom === undefined ? 0 : this.#validFor - elapsedSince(this.#validFrom, clock);
@@ -282,25 +278,25 @@ export class Lease extends Release implements ExtendItem {
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    if (this.#renewal === call) this.#renewal = undefined;
-    const { clock, retry, client, key, name } = this.link;
+    this.#extensions?.onReply(call);
+    const { clock, options, client, key, name } = this.link;
     if (telemetry.extend.active) this.#publishExtend(error);
     if (this.stage !== 'held') return;
-    const pause = backoffDelay(retry, this.#failures, randomBy(clock));
-    this.#failures += 1;
+    this.#extensions ??= new Extensions();
+    const pause = backoffDelay(options.retry, this.#extensions.failures, randomBy(clock));
+    this.#extensions.failures += 1;
     this.lastError = error;
     const now = clock.monotonic();
-    this.dueAt = now + pause;
-    this.#watch.wakeFor(this, now, this.remaining);
+    this.extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
     const message = `extending a permit of ${JSON.stringify(name)} failed`;
     const failure = new BackendError(message, error, key);
-    this.#extendCallers?.settle(Infinity, failure);
+    this.#extensions.end(() => failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
 
-  override lose(reason: LostReason, cause?: unknown): void {
+  lose(reason: LostReason, cause?: unknown): void {
     const error = this.#markLost(reason, cause);
     if (error !== undefined) this.#notifyLost(error);
   }
@@ -332,11 +328,10 @@ export class Lease extends Release implements ExtendItem {
   #stop(stage: 'lost' | 'over', staysKnown = false): void {
     const wasHeld = this.stage === 'held';
     if (this.stage !== 'lost') this.stage = stage;
-    if (wasHeld && !staysKnown) this.link.permits.remove(this);
+    if (wasHeld && !staysKnown) this.link.forget(this);
     if (wasHeld) this.#kept?.stop();
-    if (wasHeld) this.#watch.onEnded(this);
-    // Only for callers that wait: an error with its stack costs more than all else here.
-    if (this.#extendCallers !== undefined) this.#extendCallers.settle(Infinity, this.lossError());
+    if (wasHeld) this.link.onHeldNoMore(this.slots.length);
+    this.#extensions?.end(() => this.lossError());
   }
 
   /** What `assertHeld` throws, once it is over. */
@@ -348,11 +343,13 @@ export class Lease extends Release implements ExtendItem {
   release(): Promise<boolean> {
     // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not
     // be left to expire.
-    const { remaining } = this;
+    const now = this.link.clock.monotonic();
+    const remaining = this.stage === 'held' ? this.#left(now) : 0;
     const about = telemetry.release.active ? this.#aboutRelease() : undefined;
+    // First, so that the timer of all continues without a pause.
+    const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
     this.#stop('over', remaining > 0);
-    const released = this.giveBack(remaining);
     if (about !== undefined) {
       released.then(
         (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
@@ -389,12 +386,12 @@ export class Lease extends Release implements ExtendItem {
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
-  override onGrant({ fencingToken }: PushedGrant): void {
+  onGrant({ fencingToken }: PushedGrant): void {
     if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
   }
 
   /** Any program may send a message: an extension shows whether it is true. */
-  override onReportedGone(): void {
+  onReportedGone(): void {
     if (this.stage !== 'held' || this.#isReportedGone) return;
     this.#isReportedGone = true;
     this.renew();
@@ -421,10 +418,4 @@ export class Lease extends Release implements ExtendItem {
     if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
     return Math.max(0, elapsedSince(this.#validFrom, clock) - this.#validFor);
   }
-}
-
-/** Call it only where the channel is active. `waited` in milliseconds. */
-export function publishGrant(lease: Lease, waited: number, attempts: number): void {
-  const { name, id, slots, fencingToken } = lease;
-  telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
 }

@@ -3,38 +3,28 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
-  Budgets,
-  Call as PortCall,
   Costs,
+  ExtendCall,
   ExtendReply,
-  Rate,
+  ReleaseCall,
   ReleaseReply,
   Reply,
   TicketRequest,
 } from '../backends/backend.js';
-import type { Clock, Instant } from '../time/clock.js';
-import type { ServerClock } from '../time/server-clock.js';
-import type { Batcher, Item, Operation, Owner, Part } from './batcher.js';
-import { MOST_IDS } from './batcher.js';
+import type { ResolvedOptions } from '../options.js';
+import type { BatcherOptions, Call, Item, Part } from './batcher.js';
+import { Batcher, MOST_IDS } from './batcher.js';
+import type { SemaphoreLink } from './semaphore-link.js';
 
 /** A renewal costs the server a fifth of a grant. */
 const MOST_RENEWALS = 500;
 
-/** A semaphore object, as its calls know it. */
-export interface Caller extends Owner {
-  readonly call: PortCall;
-  readonly ttl: number;
-  readonly label: string;
-  readonly maxWaiting: number | undefined;
-  readonly rate: Rate | undefined;
-  readonly budgets: Budgets | undefined;
-  readonly groupLimit: number | undefined;
-  readonly serverClock: ServerClock;
-  /** Takes what a reply says beside its verdicts. `sent`: the moment before the call left. */
-  observe(reply: Reply, sent: Instant): void;
-  /** Server time at which a request of it should ask again; undefined: no such time is known. */
-  askAgainAt: number | undefined;
-}
+/** What the options of a semaphore object say of its calls. */
+export type LinkOptions = Pick<
+  ResolvedOptions,
+  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'maxWaiting' | 'rate'
+> &
+  Partial<Pick<ResolvedOptions, 'budgets' | 'groupLimit'>>;
 
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
@@ -60,92 +50,109 @@ export interface ReleaseItem extends Item<ReleaseVerdict> {
   readonly spent: Costs | undefined;
 }
 
-type Acquire = Operation<Caller, AcquireItem, AcquireReply>;
-type Extend = Operation<Caller, ExtendItem, ExtendReply>;
-type Release = Operation<Caller, ReleaseItem, ReleaseReply>;
+type AcquirePart = Part<SemaphoreLink, AcquireItem>;
 
-export type Acquires = Batcher<Caller, AcquireItem, AcquireReply>;
-export type Renewals = Batcher<Caller, ExtendItem, ExtendReply>;
-export type Releases = Batcher<Caller, ReleaseItem, ReleaseReply>;
+/** Where the calls of semaphores of one lane travel that may take equally long. */
+export interface Batchers {
+  readonly acquires: Batcher<SemaphoreLink, AcquireItem, AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, ExtendItem, ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, ReleaseItem, ReleaseReply>;
+}
 
-export function acquireOperation(backend: Backend, clock: Clock, callTimeoutMs: number): Acquire {
-  return {
+// Not written where they are used: each use would make a function.
+const idOf = ({ id }: { readonly id: string }): string => id;
+const hasSpent = ({ spent }: ReleaseItem): boolean => spent !== undefined;
+/** A request that waits already costs the server twice as much as a new one. */
+const addWeight = (sum: number, { arrival }: AcquireItem): number =>
+  sum + (arrival === undefined ? 1 : 2);
+
+export function batchersOf(backend: Backend, options: BatcherOptions): Batchers {
+  const { clock, callTimeoutMs } = options;
+  const acquire = {
     name: 'acquire',
     mostIds: MOST_IDS,
-    // A request that waits already costs the server twice as much as a new one.
-    weightOf: (items) =>
-      items.reduce((sum, { arrival }) => sum + (arrival === undefined ? 1 : 2), 0),
-    run: (parts) => backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
+    weightOf: (items: readonly AcquireItem[]) => items.reduce(addWeight, 0),
+    run: (parts: readonly AcquirePart[]) =>
+      backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
-}
-
-export function extendOperation(backend: Backend): Extend {
-  return {
+  const extend = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
-    weightOf: ({ length }) => length,
-    run: (parts) =>
-      backend.extend(
-        parts.map(({ owner: { call, ttl }, items }) => ({
-          ...call,
-          ttl,
-          ids: items.map(({ id }) => id),
-          fencingTokens: items.map(({ fencingToken }) => fencingToken),
-        })),
-      ),
-    deliver: ({ owner, items }, reply, call) => {
-      owner.observe(reply, call.sent);
-      const { extended, revoked = [] } = reply;
-      let place = 0;
-      for (const item of items) {
-        const isExtended = extended[place++] === true;
-        const missing = revoked.includes(item.id) ? 'revoked' : 'missing';
-        item.answer(isExtended ? 'extended' : missing, call);
-      }
-    },
+    run: (parts: readonly Part<SemaphoreLink, ExtendItem>[]) =>
+      backend.extend(parts.map(extendCall)),
+    deliver: answering(extended),
   };
-}
-
-export function releaseOperation(backend: Backend): Release {
-  return {
+  const release = {
     name: 'release',
     mostIds: MOST_IDS,
-    weightOf: ({ length }) => length,
-    run: (parts) =>
-      backend.release(
-        parts.map(({ owner: { call }, items }) => {
-          const { key, limit, client } = call;
-          const hasSpent = items.some((item) => item.spent !== undefined);
-          const spent = hasSpent ? items.map((item) => item.spent) : undefined;
-          return { key, limit, client, ids: items.map(({ id }) => id), spent };
-        }),
-      ),
-    deliver: ({ owner, items }, reply, call) => {
-      owner.observe(reply, call.sent);
-      let place = 0;
-      for (const item of items) item.answer(reply.released[place++] === true, call);
-    },
+    run: (parts: readonly Part<SemaphoreLink, ReleaseItem>[]) =>
+      backend.release(parts.map(releaseCall)),
+    deliver: answering(released),
+  };
+  return {
+    acquires: new Batcher(acquire, options),
+    renewals: new Batcher(extend, options),
+    releases: new Batcher(release, options),
   };
 }
 
-export const deliverAcquire: Acquire['deliver'] = ({ owner, items }, reply, call) => {
-  owner.observe(reply, call.sent);
-  owner.askAgainAt = reply.askAgainAt;
-  let place = 0;
-  for (const item of items) {
-    const verdict = reply.verdicts[place++];
-    if (verdict === undefined) item.fail(new Error('the backend gave no verdict'), call);
-    else item.answer(verdict, call);
-  }
-};
+/** Takes what a reply says beside its verdicts, and answers each item with its own. */
+function answering<I extends Item<V>, R extends Reply, V>(
+  verdictOf: (reply: R, place: number, item: I) => V,
+) {
+  return ({ owner, items }: Part<SemaphoreLink, I>, reply: R, call: Call): void => {
+    owner.observe(reply, call.sent);
+    // By index: an iterator costs more on this path.
+    for (let i = 0; i < items.length; i += 1) {
+      const item = items[i];
+      item?.answer(verdictOf(reply, i, item), call);
+    }
+  };
+}
+
+const answerAcquire = answering(verdictAt);
+
+export function deliverAcquire(part: AcquirePart, reply: AcquireReply, call: Call): void {
+  part.owner.askAgainAt = reply.askAgainAt;
+  answerAcquire(part, reply, call);
+}
+
+function verdictAt({ verdicts }: AcquireReply, place: number, _item: AcquireItem): AcquireVerdict {
+  const verdict = verdicts[place];
+  if (verdict === undefined) throw new Error('the backend gave no verdict');
+  return verdict;
+}
+
+function extended(reply: ExtendReply, place: number, { id }: ExtendItem): ExtendVerdict {
+  if (reply.extended[place] === true) return 'extended';
+  return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
+}
+
+function released(reply: ReleaseReply, place: number, _item: ReleaseItem): ReleaseVerdict {
+  return reply.released[place] === true;
+}
+
+function extendCall({
+  owner: { call, options },
+  items,
+}: Part<SemaphoreLink, ExtendItem>): ExtendCall {
+  const fencingTokens = items.map(({ fencingToken }) => fencingToken);
+  return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
+}
+
+function releaseCall({ owner: { call }, items }: Part<SemaphoreLink, ReleaseItem>): ReleaseCall {
+  const { key, limit, client } = call;
+  const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
+  return { key, limit, client, ids: items.map(idOf), spent };
+}
 
 /**
  * Each call names the server time after which it must change nothing, once the server's clock is
  * known: its callers have an error by then.
  */
 export function acquireCalls(
-  parts: readonly Part<Caller, AcquireItem>[],
+  parts: readonly AcquirePart[],
   now: number,
   callTimeoutMs: number,
 ): AcquireCall[] {
@@ -153,8 +160,8 @@ export function acquireCalls(
   return parts.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
-    const { call, ttl, label, maxWaiting, rate, budgets, groupLimit } = owner;
-    const { key, limit, client } = call;
+    const { key, limit, client } = owner.call;
+    const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
     // Field by field: a spread costs several times as much on this path.
     return {
       key,

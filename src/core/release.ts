@@ -1,13 +1,13 @@
-import type { Costs, PushedGrant, PushedTurn } from '../backends/backend.js';
+import type { Costs } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError } from '../errors.js';
-import { randomBy } from '../time/clock.js';
-import { Wakeup } from '../time/shared-timer.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import { backoffDelay } from '../time/backoff.js';
+import { awaitAtMost } from '../time/call-timeout.js';
+import { randomBy } from '../time/clock.js';
+import { Wakeup } from '../time/shared-timer.js';
 import type { Call } from './batcher.js';
 import type { ReleaseItem, Verdict } from './operations.js';
-import type { Permit } from './registry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -42,18 +42,13 @@ export class Releases {
   /** What `drained` waits for: what has neither ended nor been refused, and other work. */
   #unsettled = 0;
   readonly #drained: (() => void)[] = [];
-  /** How many callers wait for an answer. */
-  #callers = 0;
-  /** One for all callers that wait for an answer. */
-  readonly #overdue: Wakeup;
+  // The first release that has failed goes alone; when it succeeds, the others follow.
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
   #pauses = 0;
 
   constructor(link: SemaphoreLink) {
     this.link = link;
-    this.#overdue = new Wakeup(link.clock, true, () => this.#answerOverdue());
-    // The first release that has failed goes alone; when it succeeds, the others follow.
     this.#nextTry = new Wakeup(link.clock, false, () => this.#retry(1));
   }
 
@@ -65,7 +60,7 @@ export class Releases {
     if (this.#strays.size === MOST_STRAYS) return;
     const stray = new Release(this, id);
     this.#strays.add(stray);
-    this.link.permits.add(stray);
+    this.link.know(stray);
     stray.withdraw();
   }
 
@@ -73,31 +68,21 @@ export class Releases {
    * Resolves when nothing is left to give back, or nothing but what is refused, or after the time
    * that one call may take.
    */
-  drained(): Promise<void> {
-    if (this.#unsettled === 0) return Promise.resolve();
-    const { clock, callTimeoutMs } = this.link;
-    return new Promise((resolve) => {
-      const timer = clock.schedule(resolve, callTimeoutMs, true);
-      this.#drained.push(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
+  async drained(): Promise<void> {
+    if (this.#unsettled === 0) return;
+    const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
+    await awaitAtMost(this.link.clock, this.link.callTimeoutMs, drained);
   }
 
   /** `drained` waits for the end of `work`, too: it may bring something to give back. */
   drainAfter(work: Promise<unknown>): void {
     this.#unsettled += 1;
-    void Promise.allSettled([work]).then(() => this.#settleOne());
+    void Promise.allSettled([work]).then(() => this.onSettled());
   }
 
-  /** @internal `answerBy`: when its caller needs an answer; Infinity: no caller waits. */
-  start(release: Release, answerBy: number, now: number): void {
+  /** @internal */
+  start(release: Release): void {
     this.#unsettled += 1;
-    if (answerBy < Infinity) {
-      this.#callers += 1;
-      this.#overdue.wakeBy(answerBy, now);
-    }
     this.link.releases.add(release);
   }
 
@@ -113,30 +98,26 @@ export class Releases {
     if (this.#failed.size >= MOST_FAILED) return false;
     this.#failed.add(release);
     if (this.#nextTry.at < Infinity) return true;
-    const { clock, retry } = this.link;
-    const pause = backoffDelay(isRefused ? REFUSED : retry, this.#pauses, randomBy(clock));
+    const { clock, options } = this.link;
+    const backoff = isRefused ? REFUSED : options.retry;
+    const pause = backoffDelay(backoff, this.#pauses, randomBy(clock));
     this.#pauses += 1;
     this.#nextTry.wakeAround(now + pause, now);
     return true;
   }
 
-  /** @internal Its caller has an answer. */
-  onAnswered(release: Release): void {
-    this.link.permits.remove(release);
-    this.#callers -= 1;
-    if (this.#callers === 0) this.#overdue.stop();
-  }
-
-  /** @internal `isSettled`: `drained` waits for it no more already. */
-  onEnded(release: Release, isSettled: boolean): void {
+  /** @internal */
+  onEnded(release: Release): void {
     this.#failed.delete(release);
-    if (this.#strays.delete(release)) this.link.permits.remove(release);
-    if (!isSettled) this.#settleOne();
+    this.#strays.delete(release);
+    this.link.forget(release);
   }
 
-  /** @internal It is refused: `drained` does not wait for it. */
-  onRefused(): void {
-    this.#settleOne();
+  /** @internal It has ended, or is refused: `drained` waits for it no more. */
+  onSettled(): void {
+    this.#unsettled -= 1;
+    if (this.#unsettled > 0 || this.#drained.length === 0) return;
+    for (const resolve of this.#drained.splice(0)) resolve();
   }
 
   /** What has surely expired is not worth a call. */
@@ -146,25 +127,10 @@ export class Releases {
     for (const release of this.#failed) {
       if (left === 0) break;
       this.#failed.delete(release);
-      if (!release.isOver(now)) {
-        left -= 1;
-        this.link.releases.add(release);
-      }
+      if (release.isOver(now)) continue;
+      left -= 1;
+      this.link.releases.add(release);
     }
-  }
-
-  /** Answers callers that have waited for long enough; their releases are still retried. */
-  #answerOverdue(): void {
-    const now = this.link.clock.monotonic();
-    let next = Infinity;
-    for (const permit of this.link.permits.all()) next = Math.min(next, permit.answerIfDue(now));
-    this.#overdue.wakeBy(next, now);
-  }
-
-  #settleOne(): void {
-    this.#unsettled -= 1;
-    if (this.#unsettled > 0) return;
-    for (const resolve of this.#drained.splice(0)) resolve();
   }
 }
 
@@ -172,13 +138,14 @@ export class Releases {
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
  * backend knows for sure. Idempotent by id, so that nothing is lost when a reply is.
  */
-export class Release implements ReleaseItem, Permit {
+export class Release implements ReleaseItem {
   readonly id: string;
-  place = -1;
   /** What it has spent of budgets, where its holder says so. */
   spent: Costs | undefined = undefined;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
+  /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
+  deadline: number = Infinity;
   readonly #releases: Releases;
   #isBegun = false;
   #isDone = false;
@@ -190,8 +157,6 @@ export class Release implements ReleaseItem, Permit {
   #isRefused = false;
   /** Monotonic time at which its lease is over, as its holder knows it. */
   #leaseEnd = 0;
-  /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
-  #answerBy = Infinity;
   #resolve: ((released: boolean) => void) | undefined;
   #reject: ((error: BackendError) => void) | undefined;
 
@@ -208,11 +173,11 @@ export class Release implements ReleaseItem, Permit {
   withdraw(): void {
     // A call that was late may have run behind the first withdrawal.
     if (this.#isBegun) new Release(this.#releases, this.id).withdraw();
-    else this.#begin(0);
+    else this.#begin(this.link.clock.monotonic(), 0);
   }
 
   /** `remaining`: milliseconds of its lease left. */
-  protected giveBack(remaining: number): Promise<boolean> {
+  protected giveBack(now: number, remaining: number): Promise<boolean> {
     if (remaining <= 0) {
       this.withdraw();
       queueMicrotask(() => this.onReleased());
@@ -221,18 +186,17 @@ export class Release implements ReleaseItem, Permit {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#begin(remaining);
+      this.deadline = now + Math.min(remaining, this.link.callTimeoutMs);
+      this.link.onAsked(this.deadline, now);
+      this.#begin(now, remaining);
     });
   }
 
-  #begin(remaining: number): void {
-    const { clock, callTimeoutMs } = this.link;
-    const now = clock.monotonic();
+  #begin(now: number, remaining: number): void {
     this.#isBegun = true;
     this.lastError = undefined;
     this.#leaseEnd = now + remaining;
-    if (this.#resolve !== undefined) this.#answerBy = now + Math.min(remaining, callTimeoutMs);
-    this.#releases.start(this, this.#answerBy, now);
+    this.#releases.start(this);
   }
 
   leave(_call: Call): boolean {
@@ -245,9 +209,12 @@ export class Release implements ReleaseItem, Permit {
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
     this.#isUnderWay = false;
-    const isHeld = this.link.clock.monotonic() < this.#leaseEnd;
-    this.#end(isReleased === true || (this.#isUnsure && isHeld));
+    this.#end(isReleased === true || (this.#isUnsure && this.#isInLease()));
     this.#releases.onWorked();
+  }
+
+  #isInLease(): boolean {
+    return this.link.clock.monotonic() < this.#leaseEnd;
   }
 
   fail(error: unknown, _call: Call): void {
@@ -262,7 +229,7 @@ export class Release implements ReleaseItem, Permit {
     } else if (!this.#isRefused) {
       this.#isRefused = true;
       this.#answer(this.#error('was refused'));
-      this.#releases.onRefused();
+      this.#releases.onSettled();
     }
     if (!this.#releases.onFailed(this, isRefused, now)) this.#end(this.#error(UNCONFIRMED));
   }
@@ -272,24 +239,35 @@ export class Release implements ReleaseItem, Permit {
    *   however late. A ticket outlives its lease also where the server's clock was set back.
    */
   isOver(now: number): boolean {
-    const { ttl, callTimeoutMs } = this.link;
-    const longestLife = Math.max(ttl, WAITER_LEASE_MS) + callTimeoutMs;
+    const { options, callTimeoutMs } = this.link;
+    const longestLife = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
     if (now < this.#leaseEnd + longestLife) return false;
     this.#end(false);
     return true;
   }
 
-  answerIfDue(now: number): number {
-    if (this.#answerBy > now) return this.#answerBy;
+  /**
+   * Ends it when its caller has waited for long enough, in the next turn unless `mayEnd`. True: it
+   * has.
+   */
+  endIfOverdue(now: number, mayEnd: boolean): boolean {
+    const isOverdue = this.deadline <= now;
+    if (isOverdue && mayEnd) this.giveUp(now);
+    else this.link.deadlines.wakeBy(this.deadline, now);
+    return isOverdue;
+  }
+
+  /** Its caller has waited for long enough; it is still retried. */
+  giveUp(now: number): void {
     this.#answer(this.#leaseEnd <= now ? false : this.#error(UNCONFIRMED));
-    return Infinity;
   }
 
   #end(outcome: boolean | BackendError): void {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#answer(outcome);
-    this.#releases.onEnded(this, this.#isRefused);
+    this.#releases.onEnded(this);
+    if (!this.#isRefused) this.#releases.onSettled();
   }
 
   #answer(outcome: boolean | BackendError): void {
@@ -297,8 +275,9 @@ export class Release implements ReleaseItem, Permit {
     if (resolve === undefined) return;
     this.#resolve = undefined;
     this.#reject = undefined;
-    this.#answerBy = Infinity;
-    this.#releases.onAnswered(this);
+    this.deadline = Infinity;
+    this.link.forget(this);
+    this.link.onAnswered();
     this.onReleased();
     if (typeof outcome === 'boolean') resolve(outcome);
     else reject?.(outcome);
@@ -306,15 +285,6 @@ export class Release implements ReleaseItem, Permit {
 
   /** Its release has ended. */
   protected onReleased(): void {}
-
-  // Given back as a stray, it would be gone before its release comes to find it.
-  onGrant(_grant: PushedGrant): void {}
-
-  onTurn(_turn: PushedTurn): void {}
-
-  onReportedGone(): void {}
-
-  lose(_reason: string, _cause?: unknown): void {}
 
   #error(what: string): BackendError {
     const { key, name } = this.link;

@@ -11,7 +11,7 @@ import type {
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { HeldHere } from '../errors.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
-import type { WaitingReport } from '../options.js';
+import type { ResolvedAcquire } from '../options.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -19,11 +19,10 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { forgetAbort, onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
-import type { Inbox } from './inbox.js';
-import type { LeaseTicket, LeaseWatch } from './lease.js';
-import { Lease, publishGrant } from './lease.js';
+import type { LeaseTicket } from './lease.js';
+import { Lease } from './lease.js';
 import type { AcquireItem, Verdict } from './operations.js';
-import type { OutageWatch } from './outage-watch.js';
+import type { Waiters } from './waiters.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
 const SLOW_CALL_MS = 50;
@@ -31,44 +30,8 @@ const SLOW_CALL_MS = 50;
 /** `onWaiting` is called at most that often, in milliseconds. */
 const REPORT_EVERY_MS = 1000;
 
-export interface AcquireParams {
-  readonly permits: number;
-  /**
-   * What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try
-   * whose refusal is no error.
-   */
-  readonly timeout: number | undefined;
-  readonly signal: AbortSignal | undefined;
-  /** Left out: priority 0, no group. */
-  readonly order?: RequestOrder | undefined;
-  /** What it is charged of budgets. */
-  readonly cost?: Costs | undefined;
-  /** Hears how long it may have to wait. */
-  readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
-}
-
-/** What the requests of one semaphore object share: their pauses, their subscription. */
-export interface WaitingRoom {
-  readonly watch: LeaseWatch;
-  readonly inbox: Inbox;
-  readonly outage: OutageWatch;
-  /** The last call failed: pushes are not relied on until one succeeds. */
-  isFailing: boolean;
-  /** A call was answered in time. */
-  onReply(): void;
-  /** A request was granted, and waits no more. */
-  onGranted(): void;
-  /** A request waits no more. */
-  onEnded(): void;
-  /** A request waits for a grant from now on. */
-  listen(): void;
-  /** All that wait ask again. */
-  tryAgain(): void;
-  /** Sets the next try, unless an earlier one is set. */
-  schedule(): void;
-  /** The next try comes at that time of the server, or earlier. */
-  wakeAt(time: number): void;
-}
+/** Without `timeout` it is one try, whose refusal is no error. */
+export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedAcquire>;
 
 /**
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
@@ -77,11 +40,8 @@ export interface WaitingRoom {
 export class Request extends Lease implements AcquireItem {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
-  /** Monotonic times at which it was made, and after which its caller does not want it. */
-  readonly started: number;
-  readonly deadline: number;
   arrival: number | undefined = undefined;
-  readonly #room: WaitingRoom;
+  readonly #waiters: Waiters;
   readonly permits: number;
   readonly order: RequestOrder | undefined;
   readonly cost: Costs | undefined;
@@ -89,43 +49,47 @@ export class Request extends Lease implements AcquireItem {
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #signal: AbortSignal | undefined;
   #onWaiting: AcquireParams['onWaiting'];
+  /** Monotonic time at which it was made. */
+  readonly started: number;
   /** How many calls it has left in. */
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
   #repeats = false;
-  /** It is in a call that was not answered yet. */
-  #isUnanswered = false;
   /** What its inbox had seen when it asked last, and the monotonic time of that. */
   #healthSeen = 0;
   #askedAt = 0;
   /** What its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
-  #wasQueued = false;
   #onAbort: (() => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(room: WaitingRoom, id: string, params: AcquireParams, now: number) {
-    super(room.watch, id);
+  constructor(waiters: Waiters, id: string, params: AcquireParams) {
+    super(waiters.releases, id);
+    const { link } = waiters;
+    const { permits, order, cost, timeout, signal, onWaiting } = params;
     this.stage = 'sent';
-    this.#room = room;
-    this.permits = params.permits;
-    this.order = params.order;
-    this.cost = params.cost;
-    this.#timeout = params.timeout;
-    this.#signal = params.signal;
-    this.#onWaiting = params.onWaiting;
-    this.started = now;
+    this.#waiters = waiters;
+    this.permits = permits;
+    this.order = order;
+    this.cost = cost;
+    this.#timeout = timeout;
+    this.#signal = signal;
+    this.#onWaiting = onWaiting;
+    this.started = link.clock.monotonic();
     // A single try may take as long as one call.
-    this.deadline = now + (this.wait ? (params.timeout ?? 0) : this.link.callTimeoutMs);
+    this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const { signal } = params;
-    if (signal === undefined) return;
-    this.#onAbort = () => this.abandon(signal.reason);
-    onceAborted(signal, this.#onAbort);
+    link.know(this);
+    link.onAsked(this.deadline, this.started);
+    if (signal !== undefined) {
+      this.#onAbort = () => this.abandon(signal.reason);
+      onceAborted(signal, this.#onAbort);
+    }
+    waiters.onStarted();
   }
 
   get asksProgress(): boolean {
@@ -140,43 +104,41 @@ export class Request extends Lease implements AcquireItem {
     return this.stage === 'sent' || this.stage === 'waiting';
   }
 
-  ask(): void {
+  ask(now: number = this.link.clock.monotonic()): void {
     this.stage = 'sent';
-    this.#askedAt = this.link.clock.monotonic();
-    this.#isUnanswered = false;
+    this.#askedAt = now;
     this.#repeats = false;
-    this.#healthSeen = this.#room.inbox.healthChanges;
+    this.#healthSeen = this.#waiters.inbox.healthChanges;
     this.link.acquires.add(this);
   }
 
-  repeatIfSent(): void {
-    if (this.stage === 'sent') this.#repeats = true;
+  /** Asks if it waits; `isMissed`: and after a call that is under way. */
+  askAgain(isMissed: boolean): void {
+    if (this.stage === 'waiting') this.ask();
+    else if (isMissed && this.stage === 'sent') this.#repeats = true;
   }
 
   override leave(call: Call): boolean {
     if (call.operation !== 'acquire') return super.leave(call);
     if (!this.isPending) return false;
-    this.#isUnanswered = true;
     this.#attempts += 1;
     return true;
   }
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.#room.onReply();
+    if (!call.late) this.#waiters.onReply();
     this.#onReply(call);
     this.#onVerdict(verdict, call);
-    this.#room.schedule();
+    this.#waiters.schedule();
   }
 
   #onReply(call: Call): void {
-    if (call.late || this.stage !== 'sent') return;
-    this.stage = 'waiting';
-    this.#isUnanswered = false;
+    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
   }
 
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
-    this.#room.isFailing = false;
+    this.#waiters.isFailing = false;
     if (!this.isPending) return this.#onLateVerdict(verdict);
     if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
@@ -189,7 +151,7 @@ export class Request extends Lease implements AcquireItem {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.#room.isFailing = true;
+      this.#waiters.isFailing = true;
       this.#park();
     }
   }
@@ -214,23 +176,22 @@ export class Request extends Lease implements AcquireItem {
     const askedAt = this.#askedAt;
     this.#onReply(call);
     this.#onError(error);
-    if (this.isPending) this.#room.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
-    this.#room.schedule();
+    if (this.isPending) this.#waiters.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
+    this.#waiters.schedule();
   }
 
   #onError(error: unknown): void {
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.#withdrawUnheld();
-    this.#room.isFailing = true;
+    this.#waiters.isFailing = true;
     this.lastError = error;
     const { client, key } = this.link;
     if (!client.isRetryable(error)) this.abandon(acquiringFailed(key, error));
     else if (this.wait) this.#park();
-    else this.giveUp();
+    else this.abandon(this.#timeoutError());
   }
 
   #queue({ arrival, progress }: QueuedVerdict): void {
-    this.#wasQueued = true;
     this.arrival = arrival;
     if (progress !== undefined) this.#report(progress);
     this.#park();
@@ -260,27 +221,27 @@ export class Request extends Lease implements AcquireItem {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under
     // way; and its `onWaiting` may have ended it.
     if (this.stage !== 'waiting') return;
-    const { inbox } = this.#room;
+    const { inbox } = this.#waiters;
     // Behind a change of the subscription, too: a grant may have been pushed while nothing
     // listened.
     if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
     if (this.#attempts === 1 && telemetry.wait.active) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    if (this.isPending) this.#room.listen();
+    if (this.isPending) this.#waiters.listen();
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
   override onGrant(grant: PushedGrant): void {
     if (!this.isPending) return super.onGrant(grant);
-    const { client, serverClock, ttl, clock } = this.link;
+    const { client, serverClock, clock } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
-    const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, ttl));
+    const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, this.ttl));
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
-      this.repeatIfSent();
-      return this.#room.tryAgain();
+      this.askAgain(true);
+      return this.#waiters.tryAgain();
     }
     if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
     // Any program can send a grant: what it says is read once the request is known, and kept only
@@ -288,14 +249,15 @@ export class Request extends Lease implements AcquireItem {
     else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
-  override onTurn({ at }: PushedTurn): void {
-    if (this.isPending) this.#room.wakeAt(at);
+  /** A message says that the rate will allow it. */
+  onTurn({ at }: PushedTurn): void {
+    if (this.isPending) this.#waiters.wakeAt(at);
   }
 
   #grant(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
     this.#settle();
-    this.#room.onGranted();
+    this.#waiters.onEnded(true);
     if (telemetry.grant.active) {
       publishGrant(this, this.link.clock.monotonic() - this.started, this.#attempts);
     }
@@ -304,7 +266,7 @@ export class Request extends Lease implements AcquireItem {
 
   #onLateGrant(): void {
     this.#onError(new Error('the grant arrived after its lease had expired'));
-    this.#room.schedule();
+    this.#waiters.schedule();
   }
 
   /** No permit is free. */
@@ -324,8 +286,9 @@ export class Request extends Lease implements AcquireItem {
     this.#reject(error);
   }
 
-  giveUp(): void {
-    this.abandon(this.#timeoutError());
+  override giveUp(now: number): void {
+    if (this.isPending) this.abandon(this.#timeoutError());
+    else super.giveUp(now);
   }
 
   /** Ends it with `error`; what the backend holds for it, or will, is withdrawn. */
@@ -339,24 +302,26 @@ export class Request extends Lease implements AcquireItem {
   #end(): void {
     this.stage = 'over';
     this.#settle();
-    this.link.permits.remove(this);
-    this.#room.onEnded();
+    this.link.forget(this);
+    this.#waiters.onEnded(false);
   }
 
   #settle(): void {
-    if (this.#signal !== undefined && this.#onAbort !== undefined)
-      forgetAbort(this.#signal, this.#onAbort);
-    this.#signal = undefined;
+    const signal = this.#signal;
+    if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
     this.#onAbort = undefined;
+    this.#signal = undefined;
     this.#onWaiting = undefined;
     this.#reported = undefined;
+    this.deadline = Infinity;
+    this.link.onAnswered();
   }
 
   /** Why a request may not even wait. */
   #refusal(verdict: Extract<AcquireVerdict, { kind: 'over' | 'full' }>): Error {
-    const { name, maxWaiting = 0 } = this.link;
+    const { name, options } = this.link;
     if (verdict.kind === 'over') return tooManyPermits(name, this.permits, verdict.limit);
-    return new QueueFullError({ name, position: verdict.waiting, limit: maxWaiting });
+    return new QueueFullError({ name, position: verdict.waiting, limit: options.maxWaiting ?? 0 });
   }
 
   #timeoutError(): Error {
@@ -366,9 +331,8 @@ export class Request extends Lease implements AcquireItem {
     const trouble = this.#trouble(now);
     if (timeout === undefined) return acquiringFailed(key, trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
-    const heldHere = this.#heldHere();
-    const details = { name: key.name, timeout, waited, attempts, limit, heldHere };
-    return new AcquireTimeoutError(details, trouble);
+    const details = { name: key.name, timeout, waited, attempts, limit };
+    return new AcquireTimeoutError({ ...details, heldHere: this.#heldHere() }, trouble);
   }
 
   #heldHere(): HeldHere | undefined {
@@ -379,15 +343,19 @@ export class Request extends Lease implements AcquireItem {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isSlow = waited >= SLOW_CALL_MS;
-    // It gathers behind calls that get no reply.
-    const isHeldUp = this.stage === 'sent' && this.#attempts === 0 && isSlow;
-    const isSilent = this.#isUnanswered && (!this.#wasQueued || isSlow);
-    return isSilent || isHeldUp ? new CallTimeoutError(waited) : undefined;
+    const isNew = this.#attempts > 0 && this.arrival === undefined;
+    const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
+    return isSilent ? new CallTimeoutError(waited) : undefined;
   }
 }
 
 export function acquiringFailed(key: SemaphoreKey, cause: unknown): BackendError {
   const what = `acquiring a permit of ${JSON.stringify(key.name)} failed`;
   return new BackendError(what, cause, key);
+}
+
+/** Call it only where the channel is active. `waited` in milliseconds. */
+export function publishGrant(lease: Lease, waited: number, attempts: number): void {
+  const { name, id, slots, fencingToken } = lease;
+  telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
 }

@@ -1,17 +1,19 @@
 import type { AcquireReply } from '../backends/backend.js';
-import { withTimeout } from '../time/call-timeout.js';
-import { instant, nextTick } from '../time/clock.js';
 import type { Call, Part } from './batcher.js';
-import { MOST_IDS } from './batcher.js';
+import { Batcher, MOST_IDS } from './batcher.js';
+import type { Client } from './client.js';
 import type { Lease } from './lease.js';
-import type { AcquireItem, Caller } from './operations.js';
+import type { LocalPermits } from './local-permits.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
 import type { Request } from './request.js';
-import type { Waiters } from './waiters.js';
+import type { SemaphoreLink } from './semaphore-link.js';
+
+/** One of them was not free: none was taken. */
+const BUSY = 'busy' as const;
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface TogetherPart {
-  readonly waiters: Waiters;
+  readonly local: LocalPermits;
   readonly permits: number;
 }
 
@@ -24,74 +26,52 @@ export function acquireTogether(
   parts: readonly TogetherPart[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Lease[] | undefined> | 'unable' {
-  if (!canTakeTogether(parts)) return 'unable';
-  const requests = parts.map(({ waiters, permits }) =>
-    waiters.newRequest({ permits, timeout: undefined, signal }),
-  );
-  // An aborted caller does not wait for the call.
-  void send(requests);
+  const link = parts[0]?.local.link;
+  if (link === undefined || !canTakeTogether(parts, link)) return 'unable';
+  const requests = parts.map(({ local, permits }) => local.newRequest({ permits, signal }));
+  send(requests, link.client);
   return allOrNone(requests);
 }
 
-function canTakeTogether(parts: readonly TogetherPart[]): boolean {
-  const [first] = parts;
-  if (first === undefined || parts.length === 1 || parts.length > MOST_IDS) return false;
-  const { client, lane, key } = first.waiters.link;
-  const places = new Set(parts.map(({ waiters }) => waiters.link.place));
-  const fits = ({ waiters: { link }, permits }: TogetherPart): boolean =>
-    link.client === client &&
-    link.lane === lane &&
-    link.key.prefix === key.prefix &&
-    link.rate === undefined &&
+function canTakeTogether(parts: readonly TogetherPart[], first: SemaphoreLink): boolean {
+  if (parts.length === 1 || parts.length > MOST_IDS) return false;
+  const places = new Set(parts.map(({ local }) => local.link.place));
+  const fits = ({ local: { link }, permits }: TogetherPart): boolean =>
+    link.client === first.client &&
+    link.lane === first.lane &&
+    link.key.prefix === first.key.prefix &&
+    link.options.rate === undefined &&
     permits === 1;
   const isSharable = places.size === parts.length && parts.every(fits);
-  return client.backend.acquireTogether !== undefined && isSharable;
+  return first.client.backend.acquireTogether !== undefined && isSharable;
 }
 
-/** In a call that is shared with no other. */
-async function send(requests: readonly Request[]): Promise<void> {
-  // Behind what was given back before, in the same turn.
-  await new Promise<void>((resolve) => nextTick(resolve));
-  const [first] = requests;
-  if (first === undefined) return;
-  const { backend, clock } = first.link.client;
-  const timeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
-  const call = { operation: 'acquire', number: 0, sent: { monotonic: 0, wall: 0 }, late: false };
-  if (!requests.map((request) => request.leave(call)).every(Boolean)) return refuseAll(requests);
-  const parts = requests.map((request) => ({ owner: request.link, items: [request] }));
-  try {
-    call.sent = instant(clock);
-    const calls = acquireCalls(parts, call.sent.monotonic, timeoutMs);
-    const taking = backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
-    const late = { ...call, late: true };
-    const onLate = (replies: readonly AcquireReply[] = []): void =>
-      deliverAll(parts, replies, late);
-    const replies = await withTimeout(clock, timeoutMs, taking).catch((error: unknown) => {
-      void taking.then(onLate).catch(() => undefined);
-      throw error;
-    });
-    if (replies === undefined) refuseAll(requests);
-    else deliverAll(parts, replies, call);
-  } catch (error) {
-    // A backend, or a clock of the user's own, may throw at once.
-    for (const request of requests) request.fail(error, call);
-  }
+/** In a call that is shared with no other, behind what was given back before in the same turn. */
+function send(requests: readonly Request[], { backend, clock }: Client): void {
+  const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
+  const run = async (parts: readonly Part<SemaphoreLink, Request>[]) => {
+    const calls = acquireCalls(parts, clock.monotonic(), callTimeoutMs);
+    // An aborted request has stayed behind, and then none is asked for.
+    const replies = calls.length === requests.length && (await backend.acquireTogether?.(calls));
+    return replies || parts.map((): typeof BUSY => BUSY);
+  };
+  const operation = { name: 'acquire', mostIds: MOST_IDS, run, deliver };
+  // An error is of no semaphore alone: none is asked for again by itself.
+  const options = { clock, callTimeoutMs, isRetryable: () => true };
+  const batcher = new Batcher<SemaphoreLink, Request, AcquireReply | typeof BUSY>(
+    operation,
+    options,
+  );
+  for (const request of requests) batcher.bundleOf(request.link).add(request);
 }
 
-function refuseAll(requests: readonly Request[]): void {
-  for (const request of requests) request.refuse();
-}
-
-function deliverAll(
-  parts: readonly Part<Caller, AcquireItem>[],
-  replies: readonly AcquireReply[],
+function deliver(
+  part: Part<SemaphoreLink, Request>,
+  reply: AcquireReply | typeof BUSY,
   call: Call,
 ): void {
-  for (const [i, part] of parts.entries()) {
-    const reply = replies[i];
-    if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
-    deliverAcquire(part, reply, call);
-  }
+  if (reply === BUSY) for (const request of part.items) request.refuse();
+  else deliverAcquire(part, reply, call);
 }
 
 /** What was granted beside a failure goes back. */

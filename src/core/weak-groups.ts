@@ -13,6 +13,13 @@ export class WeakGroups<Value extends object> {
     collected.register(value, { groups: this.#groups, name, ref });
   }
 
+  /** The only one of a name, made where there is none. */
+  one(name: string, make: () => Value): Value {
+    let [value] = this.of(name);
+    if (value === undefined) this.add(name, (value = make()));
+    return value;
+  }
+
   /** Those of a name that have not been collected. */
   of(name: string): Value[] {
     return [...(this.#groups.get(name) ?? [])].flatMap((ref) => ref.deref() ?? []);

@@ -69,7 +69,7 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
     this.#worker.unref();
   }
 
-  /** @internal */
+  /** Called by the semaphores that have this keeper. */
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
     if (!(backend instanceof RedisBackend)) {
       throw typeError(

@@ -4,7 +4,6 @@ import { Client } from '../core/client.js';
 import type { Call } from '../core/batcher.js';
 import type { Verdict } from '../core/operations.js';
 import { Lease } from '../core/lease.js';
-import { Leases } from '../core/leases.js';
 import { Releases } from '../core/release.js';
 import { SemaphoreLink } from '../core/semaphore-link.js';
 import { WeakGroups } from '../core/weak-groups.js';
@@ -41,7 +40,7 @@ export class Renewer {
   readonly #options: RenewerOptions;
   readonly #client: Client;
   // Kept by their leases alone.
-  readonly #semaphores = new WeakGroups<Leases>();
+  readonly #semaphores = new WeakGroups<Releases>();
   readonly #kept = new Map<number, RenewedLease>();
   /** Settles each order to extend, by its number. */
   readonly #extending = new Map<number, (done: boolean) => void>();
@@ -73,12 +72,12 @@ export class Renewer {
   }
 
   #keep({ place, number, semaphore, ticket }: KeepOrder): void {
-    const leases = this.#leasesOf(number, semaphore);
+    const releases = this.#releasesOf(number, semaphore);
     const { clock, shared, maxStall } = this.#options;
     const now = instant(clock);
     const remaining = until(shared.end(place), now);
     if (remaining <= 0) return this.#release(place);
-    const lease = new RenewedLease(leases, ticket.id, {
+    const lease = new RenewedLease(releases, ticket.id, {
       isStopped: () => shared.isStopped(place),
       isStalled: () => shared.stillFor(clock.monotonic()) > maxStall,
       onOutcome: (error) => this.#onOutcome(error),
@@ -89,22 +88,18 @@ export class Renewer {
       onReleased: () => undefined,
     });
     this.#kept.set(place, lease);
-    leases.link.permits.add(lease);
+    releases.link.know(lease);
     if (!lease.hold(ticket, windowOf(now, remaining), true)) return this.#release(place);
     // A grant that was pushed lives for its claim time only, until it is first renewed.
-    lease.dueAt = Math.min(lease.dueAt, now.monotonic + remaining / 2);
-    leases.wakeFor(lease, now.monotonic, remaining);
+    const dueIn = Math.min(semaphore.extendEvery || Infinity, remaining / 2);
+    lease.extendAt(now.monotonic + dueIn, now.monotonic);
   }
 
-  #leasesOf(number: number, { key, extendEvery, ...about }: KeptSemaphore): Leases {
-    let leases = this.#semaphores.of(String(number))[0];
-    if (leases === undefined) {
+  #releasesOf(number: number, { key, ...about }: KeptSemaphore): Releases {
+    return this.#semaphores.one(String(number), () => {
       const options = { ...about, label: '', maxWaiting: undefined, rate: undefined };
-      const link = new SemaphoreLink(this.#client, key, options);
-      leases = new Leases(link, new Releases(link), extendEvery);
-      this.#semaphores.add(String(number), leases);
-    }
-    return leases;
+      return new Releases(new SemaphoreLink(this.#client, key, options));
+    });
   }
 
   #stop(place: number): void {
@@ -151,20 +146,17 @@ interface Terms {
 }
 
 class RenewedLease extends Lease {
-  readonly #leases: Leases;
   readonly #terms: Terms;
 
-  constructor(leases: Leases, id: string, terms: Terms) {
-    super(leases, id);
-    this.#leases = leases;
+  constructor(releases: Releases, id: string, terms: Terms) {
+    super(releases, id);
     this.#terms = terms;
   }
 
   override renew(): void {
     if (!this.#terms.isStalled()) return super.renew();
     const now = this.link.clock.monotonic();
-    this.dueAt = now + STALL_PAUSE_MS;
-    this.#leases.wakeFor(this, now, this.remaining);
+    this.extendAt(now + STALL_PAUSE_MS, now);
   }
 
   override leave(call: Call): boolean {

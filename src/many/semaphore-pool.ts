@@ -41,12 +41,9 @@ export class SemaphorePool implements PoolReports {
   of(name: string, limit: number): Semaphore {
     this.assertOpen();
     const place = `${limit}:${name}`;
-    let [semaphore] = this.#semaphores.of(place);
-    if (semaphore === undefined) {
-      semaphore = Semaphore.pooled(this, this.#target, name, { ...this.#options, limit });
-      this.#semaphores.add(place, semaphore);
-    }
-    return semaphore;
+    return this.#semaphores.one(place, () =>
+      Semaphore.pooled(this, this.#target, name, { ...this.#options, limit }),
+    );
   }
 
   /** How many it has; also of those that were collected just now. */

@@ -88,8 +88,12 @@ export function instant(clock: Clock): Instant {
 /**
  * Milliseconds since `start`: the larger of what the two local clocks say. Monotonic time stops
  * while a virtual machine is suspended, and the wall clock may be set back: a lease must survive
- * neither.
+ * neither. `now`: the monotonic time, where it was read a moment ago.
  */
-export function elapsedSince(start: Instant, clock: Clock): number {
-  return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);
+export function elapsedSince(
+  start: Instant,
+  clock: Clock,
+  now: number = clock.monotonic(),
+): number {
+  return Math.max(now - start.monotonic, clock.wall() - start.wall);
 }

@@ -14,8 +14,8 @@ export interface ValidityWindow {
 }
 
 /** Milliseconds of it left, without a safety margin of 1 % + 2 ms for clocks that run apart. */
-export function validityLeft(from: Instant, duration: number, clock: Clock): number {
-  return duration - (duration * 0.01 + 2) - elapsedSince(from, clock);
+export function validityLeft(from: Instant, duration: number, clock: Clock, now?: number): number {
+  return duration - (duration * 0.01 + 2) - elapsedSince(from, clock, now);
 }
 
 /** That of which `remaining` milliseconds are left at the moment `from`. */

@@ -10,18 +10,6 @@ const shared = new WeakMap<Clock, SharedTimer>();
 const EARLY = 1 / 4;
 const EARLIEST_MS = 2500;
 
-/** How many slots of stopped wake-ups stay listed beside as many as are set. */
-const MOST_STOPPED = 64;
-
-/**
- * Outlives a stop, so that a wake-up which is set again is listed already. Keeps no owner alive.
- */
-interface Slot {
-  /** Undefined: it was stopped. */
-  wakeup: Wakeup | undefined;
-  isListed: boolean;
-}
-
 /**
  * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same
  * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
@@ -32,9 +20,9 @@ interface Slot {
  */
 class SharedTimer {
   readonly #clock: Clock;
-  readonly #slots = new Set<Slot>();
-  /** How many wake-ups are set, and how many of these keep the process alive. */
-  #count = 0;
+  /** Those that are set. A set or map would make a new table for most calls of a lone caller. */
+  readonly #wakeups: Wakeup[] = [];
+  /** How many of them keep the process alive. */
   #keeping = 0;
   #timer: Timer | undefined;
   #at = Infinity;
@@ -55,13 +43,10 @@ class SharedTimer {
   }
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
-  add(wakeup: Wakeup, slot: Slot, now: number): void {
-    if (slot.wakeup === undefined) {
-      slot.wakeup = wakeup;
-      this.#count += 1;
+  add(wakeup: Wakeup, now: number): void {
+    if (wakeup.place < 0) {
+      wakeup.place = this.#wakeups.push(wakeup) - 1;
       if (wakeup.keepAlive) this.#keeping += 1;
-      if (!slot.isListed) this.#slots.add(slot);
-      slot.isListed = true;
     }
     // A timer that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
@@ -69,22 +54,24 @@ class SharedTimer {
     else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
   }
 
-  remove({ keepAlive }: Wakeup, slot: Slot): void {
-    slot.wakeup = undefined;
-    this.#count -= 1;
-    if (keepAlive) this.#keeping -= 1;
-    if (this.#slots.size > 2 * this.#count + MOST_STOPPED) this.#sweep();
+  remove(wakeup: Wakeup): void {
+    if (wakeup.place < 0) return;
+    const last = this.#wakeups.pop();
+    if (last !== undefined && last !== wakeup) {
+      this.#wakeups[wakeup.place] = last;
+      last.place = wakeup.place;
+    }
+    wakeup.place = -1;
+    if (wakeup.keepAlive) this.#keeping -= 1;
     if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
-    if (this.#count > 0 || this.#isChecking) return;
+    if (this.#wakeups.length > 0 || this.#isChecking) return;
     this.#isChecking = true;
     nextTick(this.#check);
   }
 
   readonly #check = (): void => {
     this.#isChecking = false;
-    if (this.#count > 0) return;
-    this.#stop();
-    this.#sweep();
+    if (this.#wakeups.length === 0) this.#stop();
   };
 
   #keepAlive(on: boolean): void {
@@ -113,26 +100,14 @@ class SharedTimer {
   readonly #onTimer = (): void => {
     const now = this.#clock.monotonic();
     // Once one wake-up must ring, all ring that may, the earliest first.
-    const set = this.#earliest() <= now ? [...this.#slots] : [];
-    const due = set
-      .flatMap(({ wakeup }) => (wakeup !== undefined && wakeup.from <= now ? wakeup : []))
-      .toSorted((a, b) => a.at - b.at);
-    for (const wakeup of due) wakeup.takeOff();
+    const due = this.#earliest() <= now ? this.#wakeups.filter(({ from }) => from <= now) : [];
+    for (const wakeup of due) this.remove(wakeup);
     this.#set(this.#earliest(), now);
-    for (const wakeup of due) wakeup.ring();
+    for (const wakeup of due.toSorted((a, b) => a.at - b.at)) wakeup.ring();
   };
 
   #earliest(): number {
-    let earliest = Infinity;
-    for (const { wakeup } of this.#slots) earliest = Math.min(earliest, wakeup?.at ?? Infinity);
-    return earliest;
-  }
-
-  #sweep(): void {
-    for (const slot of this.#slots) {
-      slot.isListed = slot.wakeup !== undefined;
-      if (!slot.isListed) this.#slots.delete(slot);
-    }
+    return this.#wakeups.reduce((earliest, { at }) => Math.min(earliest, at), Infinity);
   }
 }
 
@@ -142,9 +117,8 @@ export class Wakeup {
   at: number = Infinity;
   /** It may come from then on, together with others. */
   from: number = Infinity;
-  /** Its timer has taken it off, and it has not rung yet: another that rings may stop it. */
-  #isDue = false;
-  readonly #slot: Slot = { wakeup: undefined, isListed: false };
+  /** For its timer: where it is listed. -1: it is not set, or about to ring. */
+  place = -1;
   /** Whether the process stays alive for it. */
   readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
@@ -159,10 +133,9 @@ export class Wakeup {
   /** Wakes at the monotonic time `at` or earlier; `now` is that time now. */
   wakeBy(at: number, now: number, from: number = at): void {
     if (at >= this.at) return;
-    this.#isDue = false;
     this.at = at;
     this.from = from;
-    this.#timer.add(this, this.#slot, now);
+    this.#timer.add(this, now);
   }
 
   /**
@@ -175,23 +148,15 @@ export class Wakeup {
   }
 
   stop(): void {
-    if (this.at === Infinity) return;
     this.at = Infinity;
     this.from = Infinity;
-    if (this.#isDue) this.#isDue = false;
-    else this.#timer.remove(this, this.#slot);
-  }
-
-  /** For its timer, before any rings. */
-  takeOff(): void {
-    this.#isDue = true;
-    this.#timer.remove(this, this.#slot);
+    this.#timer.remove(this);
   }
 
   /** For its timer. What it throws keeps none of the others asleep. */
   ring(): void {
-    if (!this.#isDue) return;
-    this.#isDue = false;
+    // Another that has rung may have stopped it, or set it.
+    if (this.at === Infinity || this.place >= 0) return;
     this.at = Infinity;
     this.from = Infinity;
     try {

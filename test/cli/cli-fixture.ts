@@ -48,11 +48,13 @@ export function startOnTerminal(script: string, url: string): Program {
 /** What decides about colors: a CI, for example, has none. */
 const PLAIN = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
 
-function start(command: readonly string[], { url, env, ...options }: CliOptions): Program {
-  return new Program(command, {
-    ...options,
-    env: { REDIS_URL: url ?? '', ...PLAIN, ...env },
-  });
+function start(command: readonly string[], options: CliOptions): Program {
+  return new Program(command, { ...options, env: environmentOf(options) });
+}
+
+/** The variables of a program, beside those of this process. */
+export function environmentOf({ url = '', env }: Pick<CliOptions, 'url' | 'env'>) {
+  return { ...process.env, REDIS_URL: url, ...PLAIN, ...env };
 }
 
 /**

@@ -8,36 +8,37 @@ import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
 import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { ClosedError } from '../../src/errors.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
 import { hasColors, plainText } from '../../src/cli/style.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
-import { redsem } from './cli-fixture.js';
+import { redsemHere } from './in-process.js';
 
 const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'rate', 'revoke', 'completion'];
 
 describe('the command line', () => {
   it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
-    const { stdout: all } = await redsem(['--help']);
+    const { stdout: all } = await redsemHere(['--help']);
     for (const name of COMMANDS) {
       expect(all).to.match(new RegExp(`^  ${name} +\\S`, 'm'));
       expect(all).to.match(new RegExp(`^  redsem ${name}\\b`, 'm'));
-      const { code, stdout } = await redsem([name, '--help', '--nonsense']);
+      const { code, stdout } = await redsemHere([name, '--help', '--nonsense']);
       expect(code).to.equal(0);
       expect(stdout).to.match(
         new RegExp(`^Usage: redsem ${name} [^]*^Examples:\n {2}redsem `, 'm'),
       );
       expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     }
-    const limit = await redsem(['help', 'limit']);
-    expect(limit).to.deep.equal(await redsem(['limit', '-h']));
+    const limit = await redsemHere(['help', 'limit']);
+    expect(limit).to.deep.equal(await redsemHere(['limit', '-h']));
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    expect((await redsem(['--version'])).stdout).to.equal(`${version}\n`);
+    expect((await redsemHere(['--version'])).stdout).to.equal(`${version}\n`);
     for (const [args, said] of [
       [['nonsense'], 'no command is called "nonsense"; redsem --help lists them'],
       [['help', 'stauts'], 'no command is called "stauts" (status?); redsem --help lists them'],
     ] as const) {
-      const { code, stdout, stderr } = await redsem(args);
+      const { code, stdout, stderr } = await redsemHere(args);
       expect({ code, stdout, stderr }).to.deep.equal({
         code: 64,
         stdout: '',
@@ -45,7 +46,7 @@ describe('the command line', () => {
       });
     }
     const nothing = { code: 64, signal: null, stdout: '', stderr: all };
-    expect(await redsem([])).to.deep.equal(nothing);
+    expect(await redsemHere([])).to.deep.equal(nothing);
   });
 
   it('explains each error and warning by its code, in lines that fit a terminal', async () => {
@@ -61,15 +62,18 @@ describe('the command line', () => {
         .and.not.to.match(/\]\(|\n## /);
       expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     }
-    const { code, stdout, stderr } = await redsem(['help', 'ACQUIRE_TIMEOUT']);
+    const [, command = ''] = /; see: npx redsem (.*)$/.exec(new ClosedError('jobs').message) ?? [];
+    expect((await redsemHere(command.split(' '))).stdout).to.match(
+      /^CLOSED\n\nThis semaphore object/,
+    );
+    const { code, stdout, stderr } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
     expect(stdout).to.match(/^ {2}`undefined` {2}all permits were in use \| answer "busy"/m);
     expect(stdout).to.contain('who holds? (docs/guides/operating.md)');
-    expect(await redsem(['help', 'ACQUIRE_TIMOUT'])).to.include({
+    expect(await redsemHere(['help', 'ACQUIRE_TIMOUT'])).to.include({
       code: 64,
-      stderr:
-        'redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); docs/reference/errors.md lists them\n',
+      stderr: `redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); the codes are ${codes.join(', ')}\n`,
     });
   });
 
@@ -205,7 +209,7 @@ describe('the command line', () => {
       ['run', 'name', '--', url],
     ];
     for (const line of lines) {
-      const { code, stdout, stderr } = await redsem(line, { url });
+      const { code, stdout, stderr } = await redsemHere(line, { url });
       expect(code, line.join(' ')).to.be.above(0);
       expect(stderr, line.join(' ')).not.to.equal('');
       expect(stdout + stderr).not.to.include('hunter2');

@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { findExecutable } from '../support/find-executable.js';
 import { noServer, describeStarted } from '../support/require-server.js';
 import { startServer } from '../support/redis-server.js';
-import { redsem, shell, withSemaphores } from './cli-fixture.js';
+import { shell, withSemaphores } from './cli-fixture.js';
+import { redsemHere } from './in-process.js';
 
 /** A shell that expanded this name would make the file. */
 const HOSTILE = '$(touch a-name-was-run)';
@@ -41,12 +42,12 @@ describeStarted(
 
     it('has a script for zsh and fish, too, and none for other shells', async () => {
       for (const name of ['zsh', 'fish']) {
-        const { code, stdout } = await redsem(['completion', name]);
+        const { code, stdout } = await redsemHere(['completion', name]);
         expect(code).to.equal(0);
         for (const word of ['revoke', 'skip-if-busy', 'list 2>/dev/null'])
           expect(stdout, name).to.contain(word);
       }
-      const { code, stderr } = await redsem(['completion', 'tcsh']);
+      const { code, stderr } = await redsemHere(['completion', 'tcsh']);
       expect({ code, stderr }).to.deep.equal({
         code: 64,
         stderr: 'redsem: expected bash, zsh or fish, got "tcsh"\n',

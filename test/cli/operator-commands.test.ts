@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { ProgramResult } from '../tooling/run-program.js';
-import { redsem, withSemaphore, withSemaphores } from './cli-fixture.js';
+import { withSemaphore, withSemaphores } from './cli-fixture.js';
+import { redsemHere } from './in-process.js';
 
 /** One of them would do all that a terminal can be made to do. */
 const SIGNS = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
@@ -24,7 +25,7 @@ const silent = { code: 0, signal: null, stdout: '', stderr: '' };
 
 describeWithServer('redsem status, list, limit and revoke', (server) => {
   const call = (command: string, ...args: string[]): Promise<ProgramResult> =>
-    redsem([command, ...args], { url: server().url });
+    redsemHere([command, ...args], { url: server().url });
 
   it('show holders and waiters; a revoked ticket, or a higher limit, serves the waiter', async () => {
     await withSemaphore(server(), 'deploys', 2, async (own) => {
@@ -165,6 +166,8 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
       [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],
       [['revoke', 'a'], 64, /^redsem: expected: redsem revoke \[OPTION…\] NAME TICKET\n$/],
       [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],
+      [['limit', 'a', '9007199254740992'], 64, /^redsem: \S.*9007199254740992.*\n$/],
+      [['limit', 'x'.repeat(513), '1'], 64, /^redsem: \S.*\n$/],
       [['rate', 'a', '100'], 64, /^redsem: RATE: expected a rate such as 10\/s.*got "100"\n$/],
       [['rate', 'a', '0/m'], 64, /^redsem: rate\.permits: expected an integer from 1 to/],
       [['rate', 'a', 'none', '--burst', '2'], 64, /^redsem: --burst: expected only beside/],

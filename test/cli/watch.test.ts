@@ -18,15 +18,14 @@ import { CapturedTerminal } from './terminal-capture.js';
 const [ENTER_SCREEN, LEAVE_SCREEN] = ['\u001b[?1049h', '\u001b[?1049l'];
 
 /** What a terminal of 100 columns and 30 rows shows of it. */
-async function screenOf(program: Program): Promise<string> {
-  const terminal = new CapturedTerminal(100, 30);
-  await terminal.write(program.stdout);
-  return terminal.lines.map((line) => line.trimEnd()).join('\n');
-}
-
 function onScreen(program: Program, ...texts: (string | RegExp)[]): Promise<void> {
+  const terminal = new CapturedTerminal(100, 30);
+  let written = 0;
   return eventually(async () => {
-    const screen = await screenOf(program);
+    const more = program.stdout.slice(written);
+    written += more.length;
+    if (more !== '') await terminal.write(more);
+    const screen = terminal.lines.map((line) => line.trimEnd()).join('\n');
     for (const text of texts) {
       if (typeof text === 'string') expect(screen).to.contain(text);
       else expect(screen).to.match(text);

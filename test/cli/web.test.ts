@@ -5,7 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describeWithServer } from '../support/require-server.js';
 import { makeTemporaryFolder } from '../support/temporary-folder.js';
-import { startFromSources, startRedsem, withSemaphore } from './cli-fixture.js';
+import { startFromSources, withSemaphore } from './cli-fixture.js';
+import { redsemHere } from './in-process.js';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0'];
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
@@ -32,28 +33,26 @@ describeWithServer('redsem web', (server) => {
   it('prints its URL and a token once, shows and follows all with it, and ends by a signal', async () => {
     await withSemaphore(server(), 'jobs', 2, async (jobs) => {
       const handle = await jobs.acquire();
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-        const { program, address, token } = await startWeb(server().url, ...ANY_PORT);
-        expect(token).to.match(/^[\w-]{32}$/);
-        expect((await fetch(address)).status).to.equal(200);
-        expect((await fetch(`${address}api/list`)).status).to.equal(401);
-        expect((await fetch(`${address}api/list?token=${token}`)).status).to.equal(401);
-        const headers = { authorization: `Bearer ${token}` };
-        const list: unknown = await (await fetch(`${address}api/list`, { headers })).json();
-        expect(list).to.have.nested.property('semaphores[0].name', 'jobs');
-        const change = await fetch(`${address}api/limit`, {
-          method: 'POST',
-          headers: { ...headers, ...SAME_ORIGIN },
-          body: JSON.stringify({ name: 'jobs', limit: 9 }),
-        });
-        expect(change.status).to.equal(403);
-        // A page that is open does not keep it.
-        const page = await fetch(`${address}api/events`, { headers });
-        await page.body?.getReader().read();
-        const { code, stdout, stderr } = await program.end(signal);
-        expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-        expect(stdout.split(token ?? '')).to.have.length(2);
-      }
+      const { program, address, token } = await startWeb(server().url, ...ANY_PORT);
+      expect(token).to.match(/^[\w-]{32}$/);
+      expect((await fetch(address)).status).to.equal(200);
+      expect((await fetch(`${address}api/list`)).status).to.equal(401);
+      expect((await fetch(`${address}api/list?token=${token}`)).status).to.equal(401);
+      const headers = { authorization: `Bearer ${token}` };
+      const list: unknown = await (await fetch(`${address}api/list`, { headers })).json();
+      expect(list).to.have.nested.property('semaphores[0].name', 'jobs');
+      const change = await fetch(`${address}api/limit`, {
+        method: 'POST',
+        headers: { ...headers, ...SAME_ORIGIN },
+        body: JSON.stringify({ name: 'jobs', limit: 9 }),
+      });
+      expect(change.status).to.equal(403);
+      // A page that is open does not keep it.
+      const page = await fetch(`${address}api/events`, { headers });
+      await page.body?.getReader().read();
+      const { code, stdout, stderr } = await program.end('SIGINT');
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+      expect(stdout.split(token ?? '')).to.have.length(2);
       expect(await jobs.inspect()).to.include({ limit: 2, limitFrom: 'caller' });
       await handle.release();
     });
@@ -81,7 +80,7 @@ describeWithServer('redsem web', (server) => {
         const status = own.includes(host) ? 200 : 421;
         expect(await statusUnder(address, host), host).to.equal(status);
       }
-      await program.end('SIGTERM');
+      expect((await program.end('SIGTERM')).code).to.equal(0);
     });
   });
 
@@ -101,15 +100,13 @@ describeWithServer('redsem web', (server) => {
       [['--token-file', '/nonexistent', ...ANY_PORT], /--token-file: ENOENT/],
     ];
     for (const [args, message] of cases) {
-      const start = args[0] === '--token' ? startFromSources : startRedsem;
-      const program = start(['web', ...args], { url: server().url });
-      const { code, stdout, stderr } = await program.result;
+      const { code, stdout, stderr } = await redsemHere(['web', ...args], { url: server().url });
       expect({ code, stdout }, args.join(' ')).to.deep.equal({ code: 64, stdout: '' });
       expect(stderr).to.match(message);
       expect(stderr).not.to.include('short');
     }
     const [listen, url] = [`127.0.0.1:${server().port}`, server().url];
-    const taken = await startFromSources(['web', '--listen', listen], { url }).result;
+    const taken = await redsemHere(['web', '--listen', listen], { url });
     expect(taken.code).to.equal(69);
     expect(taken.stderr).to.match(/^redsem: cannot listen: .*EADDRINUSE/);
   });

@@ -8,13 +8,14 @@ import { Keeper, type KeeperOptions, type KeeperWarning } from '../../src/keeper
 import {
   type BothKinds,
   type ClientFixture,
+  itThrough,
   itThroughBothClients,
   newName,
 } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
-import { spawnOwned } from '../support/owned-processes.js';
+import { programWithThread } from '../support/program-file.js';
 import { describeWithServer } from '../support/require-server.js';
-import { WorkerProcess } from '../support/worker-process.js';
+import { startProgram, type WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
 
 describeWithServer('a keeper', (server) => {
@@ -38,17 +39,11 @@ describeWithServer('a keeper', (server) => {
   }
 
   function startHolder(args: Omit<HolderArguments, 'port'>): WorkerProcess {
-    const program = fileURLToPath(new URL('holder.ts', import.meta.url));
-    const loaders = ['--import', 'tsx', '--import', './test/support/typescript.mjs'];
-    const child = spawnOwned(process.execPath, [...loaders, program], {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: {
-        ...process.env,
-        REDSEM_WORKER_ARGUMENTS: JSON.stringify({ ...args, port: server().port }),
-      },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    });
-    const holder = new WorkerProcess(child);
+    const [program = '', thread = ''] = ['holder.ts', '../../src/keeper/worker.ts'].map((file) =>
+      fileURLToPath(new URL(file, import.meta.url)),
+    );
+    const given = { ...args, port: server().port };
+    const holder = startProgram(programWithThread(program, thread), given);
     holders.push(holder);
     return holder;
   }
@@ -96,15 +91,14 @@ describeWithServer('a keeper', (server) => {
     expect(await asks.tryAcquire()).to.be.an('object');
   });
 
-  for (const [title, maxStall] of [
-    ['is needed for that: without it the permit is lost', undefined],
-    ['gives a permit up when the loop is blocked for longer than maxStall', 300],
+  for (const [kind, title, maxStall] of [
+    ['redis', 'is needed for that: without it the permit is lost', undefined],
+    ['ioredis', 'gives a permit up when the loop is blocked for longer than maxStall', 300],
   ] as const) {
-    itThroughBothClients(title, async (fixture) => {
+    itThrough(kind, title, async (fixture) => {
       const [name, blockedUntil] = [newName(), join(server().directory, newName())];
       const asks = await other(fixture, name);
       const stall = maxStall === undefined ? {} : { maxStall };
-      const { kind } = fixture;
       const holder = startHolder({
         kind,
         name,
@@ -131,7 +125,7 @@ describeWithServer('a keeper', (server) => {
     expect((await holder.exited).code).to.equal(0);
   });
 
-  itThroughBothClients('stops with its process, and both find out', async (fixture) => {
+  itThrough('redis', 'stops with its process, and both find out', async (fixture) => {
     const [name, blockedUntil] = [newName(), join(server().directory, newName())];
     const asks = await other(fixture, name);
     const { kind } = fixture;
@@ -145,7 +139,7 @@ describeWithServer('a keeper', (server) => {
     expect(await doneOf(holder)).to.include({ held: false, released: false });
   });
 
-  itThroughBothClients('renews 10 000 permits, each with a new expiry', async (fixture) => {
+  itThrough('ioredis', 'renews 10 000 permits, each with a new expiry', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const [name, limit] = [newName(), 10_000];
@@ -203,23 +197,20 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
-  itThroughBothClients(
-    'leaves its permits to the main thread when it is closed',
-    async (fixture) => {
-      const { target } = await fixture.connect(server().port);
-      const keeper = makeKeeper(fixture.kind);
-      const name = newName();
-      const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
-      const semaphore = fixture.semaphore(target, name, options);
-      const handle = await semaphore.acquire();
-      await untilRenewed(name, 3);
-      await keeper.close();
-      await keeper.close();
-      await untilRenewed(name, 3);
-      await handle.extend();
-      expect(handle.held).to.equal(true);
-    },
-  );
+  itThrough('redis', 'leaves its permits to the main thread when it is closed', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const keeper = makeKeeper(fixture.kind);
+    const name = newName();
+    const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+    const semaphore = fixture.semaphore(target, name, options);
+    const handle = await semaphore.acquire();
+    await untilRenewed(name, 3);
+    await keeper.close();
+    await keeper.close();
+    await untilRenewed(name, 3);
+    await handle.extend();
+    expect(handle.held).to.equal(true);
+  });
 
   it('refuses wrong options and targets at once, naming them', async () => {
     const refused: [unknown, RegExp][] = [

@@ -10,7 +10,7 @@ import { RandomNumbers } from '../support/random-numbers.js';
 import { MemoryQuorumNode } from './memory-node.js';
 import { describeWithMasters } from './servers.js';
 
-const STEPS = 600;
+const STEPS = 300;
 const TTL = 60_000;
 
 /** Microseconds that no clock shows for long: the next token is one more, whatever the time is. */

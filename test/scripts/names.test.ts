@@ -54,7 +54,7 @@ describeWithServer('names of semaphores, on Redis', (server) => {
     expect(error.message).to.match(/^listing semaphores failed: .*scan/i);
     const none = await errorOf(listed([open(), open(), open()]), BackendError);
     expect(none.message).to.equal(
-      'listing semaphores is not available: this backend cannot, nor can several independent masters; see docs/reference/errors.md#backend',
+      'listing semaphores is not available: this backend cannot, nor can several independent masters; see: npx redsem help BACKEND',
     );
   });
 });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 
 import type { RedisTarget } from '../../src/index.js';
 import { AcquireTimeoutError, BackendError, Semaphore } from '../../src/index.js';
-import { redsem } from '../cli/cli-fixture.js';
+import { redsemHere } from '../cli/in-process.js';
 import { itThroughBothClients } from '../support/client-fixture.js';
 import { reasonOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -52,7 +52,7 @@ describeWithServer('a client that cannot work', (server) => {
     for (const database of ['', '/1']) {
       it(`with a wrong password is named by the command (${client}${database})`, async () => {
         const url = `redis://nobody:${SECRET}@127.0.0.1:${server().port}${database}`;
-        const { code, stderr } = await redsem(['status', '--client', client], { url });
+        const { code, stderr } = await redsemHere(['status', '--client', client], { url });
         expect(stderr).to.match(/^redsem: cannot connect to 127\.0\.0\.1:\d+: WRONGPASS /);
         expect(stderr).to.include('; check user and password in --url or $REDIS_URL');
         expect(stderr).not.to.include(SECRET).and.not.include('Connection is closed');
@@ -90,7 +90,7 @@ describeWithServer('a client that cannot work', (server) => {
       .to.match(/NOAUTH|unauthenticated/)
       .and.include('give the client one');
     for (const kind of ['redis', 'ioredis']) {
-      const { stderr } = await redsem(['status', '--client', kind], { url: server().url });
+      const { stderr } = await redsemHere(['status', '--client', kind], { url: server().url });
       expect(stderr).to.include('NOAUTH').and.include('put user and password into --url');
     }
   });

@@ -32,15 +32,13 @@ async function expectKept(args: string): Promise<void> {
 /** A sample: `npm run verify` has more seeds of each kind, and all that once broke a promise. */
 describe('simulation', () => {
   for (const [what, args] of [
-    ['one server', '--processes 4 --seed 1 --seeds 12 --minutes 0.1 --pace 0.4'],
+    ['one server', '--processes 4 --seed 1 --seeds 6 --minutes 0.1 --pace 0.4'],
     ['a quorum of 3', '--nodes 3 --processes 3 --seed 1 --seeds 2 --minutes 0.1 --pace 0.4'],
-    ['a quorum of 4', '--nodes 4 --processes 3 --seed 56 --minutes 0.1 --pace 0.4'],
     [
       'a node of a quorum that is exchanged, and clocks up to 30 s off',
       '--nodes 3 --moved --processes 4 --minutes 0.5 --seed 1',
     ],
-    ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 3'],
-    ['groups and priorities', '--groups --processes 5 --minutes 0.5 --seed 1 --seeds 2'],
+    ['groups and priorities', '--groups --processes 5 --minutes 0.5 --seed 1'],
     ['groups that ask once', '--newcomers --processes 5 --minutes 0.5 --seed 1 --pace 0.1'],
     ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 2'],
   ] as const) {

@@ -54,21 +54,23 @@ export class ClientFixture {
   }
 }
 
+type Body = (fixture: ClientFixture) => Promise<void>;
+
+/** A test through one real client: for what is the same through the other. */
+export function itThrough(kind: BothKinds, title: string, body: Body): void {
+  it(`${title} (${kind})`, async () => {
+    const fixture = new ClientFixture(kind);
+    try {
+      await body(fixture);
+    } finally {
+      await fixture.close();
+    }
+  });
+}
+
 /** The same test once through each real client. */
-export function itThroughBothClients(
-  title: string,
-  body: (fixture: ClientFixture) => Promise<void>,
-): void {
-  for (const kind of bothKinds) {
-    it(`${title} (${kind})`, async () => {
-      const fixture = new ClientFixture(kind);
-      try {
-        await body(fixture);
-      } finally {
-        await fixture.close();
-      }
-    });
-  }
+export function itThroughBothClients(title: string, body: Body): void {
+  for (const kind of bothKinds) itThrough(kind, title, body);
 }
 
 let names = 0;

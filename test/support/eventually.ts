@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const PAUSE_MS = 5;
+const PAUSE_MS = 10;
 const waits = new Set<{ problem: unknown }>();
 
 /**

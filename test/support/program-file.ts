@@ -1,12 +1,24 @@
 import { createHash } from 'node:crypto';
-import { renameSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 
-const folder = fileURLToPath(new URL('../../node_modules/.cache/redsem-tests', import.meta.url));
+import { makeTemporaryFolder } from './temporary-folder.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(root, 'node_modules/.cache/redsem-tests');
 const made = new Map<string, readonly string[]>();
+
+const plain = {
+  packages: 'external',
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  logLevel: 'error',
+  absWorkingDir: root,
+} satisfies BuildOptions;
 
 /**
  * The arguments with which Node.js runs a TypeScript file of this project: one plain JavaScript
@@ -14,34 +26,50 @@ const made = new Map<string, readonly string[]>();
  * time until it has started. Only coverage wants the sources themselves.
  */
 export function programOf(source: string): readonly string[] {
-  const compiling = process.env['NODE_V8_COVERAGE'] !== undefined;
-  const words = made.get(source) ?? (compiling ? sourcesOf(source) : [bundle(source)]);
-  made.set(source, words);
-  return words;
+  return madeOnce(source, () => bundle(source));
+}
+
+/** The same as a file beside those that it imports: `thread` is one that it starts as a thread. */
+export function programWithThread(source: string, thread: string): readonly string[] {
+  return madeOnce(source, () => tree(source, thread));
 }
 
 /** The same from the sources: for what builds its own files, as the page of the web view. */
 export function sourcesOf(source: string): readonly string[] {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return ['--import', tsx, source];
+  const [tsx, threads] = [createRequire(import.meta.url).resolve('tsx'), './typescript.mjs'];
+  const loaders = [pathToFileURL(tsx).href, new URL(threads, import.meta.url).href];
+  return [...loaders.flatMap((loader) => ['--import', loader]), source];
+}
+
+function madeOnce(source: string, make: () => string): readonly string[] {
+  const compiling = process.env['NODE_V8_COVERAGE'] !== undefined;
+  const words = made.get(source) ?? (compiling ? sourcesOf(source) : [make()]);
+  made.set(source, words);
+  return words;
 }
 
 function bundle(source: string): string {
   const name = createHash('sha1').update(source).digest('hex').slice(0, 16);
   const [mine, shared] = [join(folder, `${name}-${process.pid}.mjs`), join(folder, `${name}.mjs`)];
   buildSync({
+    ...plain,
     entryPoints: [source],
     outfile: mine,
     bundle: true,
-    packages: 'external',
     external: ['../../web/*'],
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) },
-    logLevel: 'error',
   });
   // Other test processes may be starting it.
   renameSync(mine, shared);
   return shared;
+}
+
+function tree(...sources: [string, string]): string {
+  const seen = { bundle: true, write: false, metafile: true, outdir: folder } as const;
+  const { metafile } = buildSync({ ...plain, ...seen, entryPoints: sources });
+  mkdirSync(folder, { recursive: true });
+  const outdir = makeTemporaryFolder(folder);
+  buildSync({ ...plain, entryPoints: Object.keys(metafile.inputs), outdir, outbase: root });
+  writeFileSync(join(outdir, 'package.json'), '{ "type": "module" }');
+  return join(outdir, relative(root, sources[0]).replace(/\.ts$/, '.js'));
 }

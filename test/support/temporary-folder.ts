@@ -10,8 +10,8 @@ process.on('exit', () => {
 });
 
 /** A new folder, removed at the latest when this process exits. */
-export function makeTemporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'redsem-test-'));
+export function makeTemporaryFolder(parent: string = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'redsem-test-'));
   folders.add(folder);
   return folder;
 }

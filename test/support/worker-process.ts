@@ -19,7 +19,12 @@ export function startWorker(
   args: unknown = null,
   flags: readonly string[] = [],
 ): WorkerProcess {
-  const child = spawnOwned(process.execPath, [...flags, ...programOf(fileURLToPath(script))], {
+  return startProgram([...flags, ...programOf(fileURLToPath(script))], args);
+}
+
+/** The same with the arguments of Node itself. */
+export function startProgram(words: readonly string[], args: unknown): WorkerProcess {
+  const child = spawnOwned(process.execPath, words, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

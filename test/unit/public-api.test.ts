@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 
 import * as api from '../../src/index.js';
 import {
+  type AcquireOptions,
   acquireAll,
   Election,
   type Handle,
@@ -14,18 +15,31 @@ import {
   Mutex,
   quorum,
   ReadWriteLock,
+  type RetryOptions,
   Semaphore,
   type SemaphoreLike,
+  type SemaphoreOptions,
 } from '../../src/index.js';
+import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
+import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
+import { webView, type WebViewOptions } from '../../src/web/index.js';
 
 const NAMES =
   'AcquireTimeoutError BackendError ClosedError CompositeHandle Election Handle HandleLostError ' +
   'KeyedHandle KeyedMutex KeyedSemaphore ManualClock MemoryBackend Mutex QueueFullError QuorumError ' +
   'ReadWriteLock RedsemError Semaphore acquireAll isRedsemError listSemaphores quorum systemClock useAll';
 
-/** As `exactOptionalPropertyTypes` checks them: undefined is as if an option was left out. */
+/**
+ * As `exactOptionalPropertyTypes` checks them: undefined is as if an option was left out. An option
+ * that is missing here does not compile.
+ */
 const rate = { permits: 5, per: 1000, burst: undefined };
-const retry = { min: undefined, max: undefined, factor: undefined, jitter: undefined };
+const retry: Record<keyof RetryOptions, undefined> = {
+  min: undefined,
+  max: undefined,
+  factor: undefined,
+  jitter: undefined,
+};
 const options = {
   ttl: undefined,
   extendEvery: undefined,
@@ -35,17 +49,44 @@ const options = {
   replicas: undefined,
   maxWaiting: undefined,
   rate: undefined,
+  budgets: undefined,
+  groupLimit: undefined,
   keeper: undefined,
   clock: undefined,
-};
-const acquire = {
+} satisfies Record<keyof Omit<SemaphoreOptions, 'limit'>, object | undefined>;
+const acquire: Record<keyof AcquireOptions, undefined> = {
   timeout: undefined,
   signal: undefined,
   permits: undefined,
   group: undefined,
   weight: undefined,
   priority: undefined,
+  cost: undefined,
   onWaiting: undefined,
+};
+
+const view: Record<keyof WebViewOptions, undefined> = {
+  prefix: undefined,
+  basePath: undefined,
+  actions: undefined,
+  authorize: undefined,
+  token: undefined,
+  hosts: undefined,
+  origin: undefined,
+  onError: undefined,
+  names: undefined,
+  clock: undefined,
+};
+const keeper: Record<keyof KeeperOptions, undefined> = {
+  ioredis: undefined,
+  redis: undefined,
+  module: undefined,
+  maxStall: undefined,
+};
+const telemetry: Record<keyof InstrumentOptions, undefined> = {
+  meterProvider: undefined,
+  tracerProvider: undefined,
+  groupBy: undefined,
 };
 
 /** What a user may pass to code under test. */
@@ -129,6 +170,9 @@ describe('the public API', () => {
     for await (const name of listSemaphores(backend, { prefix: undefined })) names.push(name);
     expect(names).to.deep.equal(['jobs']);
     expect(() => quorum({}, { lists: undefined, otherSet: undefined })).to.throw(RangeError);
+    expect((await webView(backend, view)(new Request('http://localhost/'))).status).to.equal(200);
+    expect(() => new Keeper(keeper)).to.throw('expected one of ioredis, redis and module');
+    instrument(telemetry)();
   });
 
   it('has interfaces that its own classes and a fake implement', async () => {

@@ -2,13 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../test/tooling/run-program.js';
 
+export const clientPackages = ['redis', 'ioredis'] as const;
+
+export type ClientPackage = (typeof clientPackages)[number];
+
 export interface Sample {
   /** Page and place, as in `docs/guides/cron.md, sample 2`. */
   readonly title: string;
-  /** The test's own server in place of the reader's on localhost. */
+  /** Letter for letter as the page has it, or with the other client. */
   readonly code: string;
+  /** The client package that it imports; a sample without a client needs none. */
+  readonly client: ClientPackage | undefined;
   /** What it prints, from the `text` block that follows it. */
   readonly output: string | undefined;
+  /** The packages that it imports beside redsem and its client. */
+  readonly packages: readonly string[];
 }
 
 export interface Page {
@@ -29,48 +37,56 @@ export function readPages(): Page[] {
   return paths.toSorted().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 
+/** A sample that makes a client is there twice, once for each client. */
 export function samplesOf({ path, text }: Page): Sample[] {
   const blocks = text.matchAll(/^```ts\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?/gms);
   return [...blocks].flatMap(([, code = '', output], i) => {
     const title = `${path}, sample ${i + 1}`;
-    const swapped = withOtherClient(code);
-    const forms = [{ title, code }];
-    if (swapped !== undefined) forms.push({ title: `${title}, other client`, code: swapped });
-    return forms.map((form) => ({ ...form, code: connected(form.code), output }));
+    const client = clientPackages.find((name) => code.includes(`from '${name}';`));
+    const sample = { title, code, client, output, packages: packagesOf(code) };
+    if (client === undefined) return [sample];
+    const other = client === 'redis' ? 'ioredis' : 'redis';
+    const swapped = { code: withClient(other, code), client: other } as const;
+    return [sample, { ...sample, ...swapped, title: `${title}, with ${other}` }];
   });
 }
 
-/** The three lines of a sample that differ between the clients, as the README has them. */
-const CLIENT_LINES = [
-  ["import { createClient } from 'redis';", "import { Redis } from 'ioredis';"],
-  [
-    "await createClient().on('error', console.error).connect()",
-    "new Redis().on('error', console.error)",
-  ],
-  ['await client.close();', 'await client.quit();'],
-] as const;
-
-/** Undefined for a sample that makes no client, or that uses its client in another way. */
-function withOtherClient(code: string): string | undefined {
-  const from = CLIENT_LINES.every(([nodeRedis]) => code.includes(nodeRedis)) ? 0 : 1;
-  if (!CLIENT_LINES.every((lines) => code.includes(lines[from]))) return undefined;
-  if (/\bclient\.(?!close\(|quit\(|on\()/.test(code)) return undefined;
-  return CLIENT_LINES.reduce(
-    (swapped, lines) => swapped.replaceAll(lines[from], lines[1 - from] ?? ''),
-    code,
-  );
+function packagesOf(code: string): string[] {
+  const imports = [...code.matchAll(/(?:from|import) '((?:@[\w-]+\/)?[\w-]+)[\w/-]*';/g)];
+  const names = imports.map(([, name = '']) => name);
+  const known = ['node', 'redsem', ...clientPackages];
+  return names.filter((name) => !known.includes(name));
 }
 
-function connected(code: string): string {
-  return (
-    code
-      // Databases of one server are apart as servers are.
-      .replaceAll(/'redis:\/\/([abc]):6379'/g, (_, host: string) => {
-        return `\`\${process.env['REDIS_URL']}/${'abc'.indexOf(host)}\``;
-      })
-      .replaceAll('createClient()', "createClient({ url: process.env['REDIS_URL'] ?? '' })")
-      .replaceAll("'redis://localhost:6379'", "process.env['REDIS_URL'] ?? ''")
-      .replaceAll('new Redis()', "new Redis(process.env['REDIS_URL'] ?? '')")
-      .replaceAll("'https://api.example.com/users/7'", "'data:application/json,7'")
-  );
+/** What differs between the clients, as the README and docs/getting-started.md say it. */
+function withClient(client: ClientPackage, code: string): string {
+  if (client === 'ioredis') {
+    return code
+      .replace("import { createClient } from 'redis';", "import { Redis } from 'ioredis';")
+      .replaceAll(
+        /(?:await )?createClient\((.*?)\)\.on\('error', console\.error\)\.connect\(\)/g,
+        (_, options: string) => `new Redis(${inner(options)}).on('error', console.error)`,
+      )
+      .replaceAll('client.close()', 'client.quit()')
+      .replaceAll(
+        "{ redis: { url: 'redis://localhost:6379' } }",
+        "{ ioredis: { host: 'localhost' } }",
+      )
+      .replaceAll(/^( *).+\n *\/\/ ioredis: (.+)$/gm, '$1$2');
+  }
+  return code
+    .replace("import { Redis } from 'ioredis';", "import { createClient } from 'redis';")
+    .replaceAll(
+      /(= )?new Redis\((\w*)\)\.on\('error', console\.error\)/g,
+      (_, assigned: string | undefined, url: string) => {
+        const made = `createClient(${url === '' ? '' : `{ ${url} }`}).on('error', console.error)`;
+        return `${assigned === undefined ? '' : '= await '}${made}.connect()`;
+      },
+    )
+    .replaceAll('client.quit()', 'client.close()');
+}
+
+/** `url` of `{ url }`. */
+function inner(options: string): string {
+  return options.replace(/^\{ (\w+) \}$/, '$1');
 }

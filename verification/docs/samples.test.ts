@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { describeWithServer } from '../../test/support/require-server.js';
-import { type ProgramResult, ROOT, runProgram } from '../../test/tooling/run-program.js';
+import { describeStarted, noServer } from '../../test/support/require-server.js';
+import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf, needPackages } from '../package/folder-packages.js';
-import { PackedProject } from '../package/packed-project.js';
-import { readPages, samplesOf } from './markdown-samples.js';
+import { clientPackages, readPages, samplesOf } from './markdown-samples.js';
 import { anchorsOf, deadLinks } from './page-links.js';
+import { OWN_SERVERS, ReaderProjects } from './reader-projects.js';
 
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
@@ -40,72 +40,92 @@ const OPTIONS = {
   experimentalDecorators: true, // as NestJS needs
 };
 
-describeWithServer('samples in the README and the docs, with the packed package', (server) => {
-  let project: PackedProject;
+/** Other packages of the repository that samples import. */
+const PACKAGES =
+  '@types/node @opentelemetry/api @opentelemetry/sdk-trace-base sinon @types/sinon'.split(' ');
 
-  before(async () => {
-    const packages = [
-      'redis',
-      'ioredis',
-      '@types/node',
-      '@opentelemetry/api',
-      'sinon',
-      '@types/sinon',
-    ];
-    project = await PackedProject.create([...packages, '@opentelemetry/sdk-trace-base']);
-    for (const [i, { code }] of samples.entries()) await project.write(`samples/${i}.ts`, code);
-  });
+const title = 'samples in the README and the docs, pasted into an empty project';
+const start = (): Promise<ReaderProjects> => ReaderProjects.create(PACKAGES);
 
-  after(() => project?.remove());
-
-  async function run(file: string): Promise<ProgramResult> {
-    await server().command('FLUSHALL');
-    const env = { REDIS_URL: server().url, NODE_OPTIONS: '' };
-    const tsx = import.meta.resolve('tsx');
-    return runProgram([process.execPath, '--import', tsx, file], { env, cwd: project.directory });
-  }
-
+describeStarted(title, noServer(), start, (projects) => {
   it('are there, the first by line 15 of the README of 200 lines, and each says what it prints', () => {
     expect(readme.split('\n').indexOf('```ts')).to.be.within(0, 14);
     expect(readme.split('\n').length).to.be.at.most(201);
     const all = [...samples, ...recipes];
     expect(all).to.have.length.above(40);
     for (const { title, output } of all) expect(output, title).to.be.a('string');
-    const swapped = samples.filter(({ title }) => title.endsWith('other client'));
-    expect(swapped).to.have.length.above(14);
+    const [redis, ioredis] = clientPackages.map((name) =>
+      all.filter(({ client }) => client === name),
+    );
+    expect(redis).to.have.length.above(20);
+    expect(ioredis).to.have.length(redis?.length ?? 0);
+  });
+
+  it('say what they need beside redsem, a client and a server on localhost', () => {
+    for (const page of pages) {
+      for (const { title, code, packages } of samplesOf(page)) {
+        for (const name of packages)
+          expect(page.text, title).to.match(new RegExp(`npm install [^\n\`]*${name}\\b`));
+        if (/redis:\/\/[abc]:/.test(code)) expect(page.text, title).to.contain('three servers');
+      }
+    }
   });
 
   it('compile in a strict project, with the tables of the page on migrating', async () => {
-    await project.write('samples/migration.ts', migrationLines());
-    await project.compile(['samples'], OPTIONS);
+    for (const [i, sample] of samples.entries())
+      await projects().of(sample).write(`sample-${i}.mts`, sample.code);
+    await projects().all[0]?.write('migration.mts', migrationLines());
+    for (const project of projects().all) await project.compile(['*.mts'], OPTIONS);
   });
 
-  for (const [i, { title, output }] of samples.entries()) {
-    it(`print what they say: ${title}`, async () => {
-      const { stdout, ...result } = await run(`samples/${i}.ts`);
+  it('begin with programs that plain Node.js runs, by the names and commands of their pages', async () => {
+    for (const [path, file] of [
+      ['README.md', 'reports.mjs'],
+      ['docs/getting-started.md', 'worker.mjs'],
+    ] as const) {
+      expect(textOf(path)).to.contain(`\`${file}\``).and.to.contain(`node ${file}`);
+      for (const sample of samples.filter(({ title }) => title.startsWith(`${path}, sample 1`))) {
+        await projects().of(sample).write(file, sample.code);
+        const result = await projects().run(sample, file, [
+          process.execPath,
+          '--import',
+          OWN_SERVERS,
+        ]);
+        const printed = { code: 0, stdout: sample.output, stderr: '' };
+        expect(result, sample.title).to.include(printed);
+      }
+    }
+  });
+
+  for (const [i, sample] of samples.entries()) {
+    it(`print what they say: ${sample.title}`, async () => {
+      const { stdout, ...result } = await projects().run(sample, `sample-${i}.mts`);
       expect(result).to.deep.equal({ code: 0, signal: null, stderr: '' });
-      expect(stdout).to.equal(output);
+      expect(stdout).to.equal(sample.output);
     });
   }
 
   describe('of the recipes, with the real frameworks', () => {
     before('npm ci in docs/guides', async function () {
       await needPackages(this, 'docs/guides');
-      await project.link('recipes/node_modules', modulesOf('docs/guides').slice(ROOT.length));
-      for (const [i, { code }] of recipes.entries()) await project.write(`recipes/${i}.ts`, code);
+      for (const project of projects().all)
+        await project.link('recipes/node_modules', modulesOf('docs/guides').slice(ROOT.length));
+      for (const [i, recipe] of recipes.entries())
+        await projects().of(recipe).write(`recipes/${i}.mts`, recipe.code);
     });
 
     it('compile in a strict project, and write out no shape of a framework', async () => {
       const packages = ['express', 'bullmq', '@nestjs/core', '@nestjs/testing'];
-      const shown = recipes.filter(({ title }) => !title.endsWith('other client'));
+      const shown = recipes.filter(({ title }) => !title.includes(', with '));
       packages.forEach((name, i) => expect(shown[i]?.code).to.include(` from '${name}';`));
       expect(shown).to.have.length(packages.length);
-      await project.compile(['recipes'], OPTIONS);
+      for (const project of projects().all) await project.compile(['recipes'], OPTIONS);
     });
 
-    for (const [i, { title, output }] of recipes.entries()) {
-      it(`print what they say: ${title}`, async () => {
-        expect(await run(`recipes/${i}.ts`)).to.include({ code: 0, stdout: output, stderr: '' });
+    for (const [i, recipe] of recipes.entries()) {
+      it(`print what they say: ${recipe.title}`, async () => {
+        const printed = { code: 0, stdout: recipe.output, stderr: '' };
+        expect(await projects().run(recipe, `recipes/${i}.mts`)).to.include(printed);
       });
     }
   });

@@ -12,15 +12,20 @@ export function modulesOf(folder: string): string {
 
 /**
  * For a `before` hook. Where packages cannot be installed its tests are pending; in CI that is a
- * failure.
+ * failure. `scripts`: those packages fetch their programs by install scripts.
  */
-export async function needPackages(context: Mocha.Context, folder: string): Promise<void> {
+export async function needPackages(
+  context: Mocha.Context,
+  folder: string,
+  { scripts = false } = {},
+): Promise<void> {
   // npm writes this file when it has installed everything.
   const installed = await changed(join(modulesOf(folder), '.package-lock.json'));
   const lock = await changed(join(ROOT, folder, 'package-lock.json'));
   if (installed > (lock || (await changed(join(ROOT, folder, 'package.json'))))) return;
   const how = lock === 0 ? ['install', '--no-package-lock'] : ['ci'];
-  const command = ['npm', ...how, '--ignore-scripts', '--no-audit', '--no-fund'];
+  const flags = [`--ignore-scripts=${String(!scripts)}`, '--no-audit', '--no-fund'];
+  const command = ['npm', ...how, ...flags];
   const { code, stderr } = await runProgram(command, { cwd: join(ROOT, folder) });
   if (code === 0) return;
   if (process.env['CI'] === 'true') throw new Error(stderr);

@@ -22,13 +22,15 @@ export class PackedProject {
   /** Where the tarball is installed. */
   readonly directory: string;
   readonly #root: string;
+  readonly #report: PackReport;
 
-  private constructor(root: string, { filename, unpackedSize, files }: PackReport) {
+  private constructor(root: string, report: PackReport, name: string) {
     this.#root = root;
-    this.tarball = join(root, filename);
-    this.unpackedSize = unpackedSize;
-    this.files = files.map(({ path }) => path);
-    this.directory = join(root, 'project');
+    this.#report = report;
+    this.tarball = join(root, report.filename);
+    this.unpackedSize = report.unpackedSize;
+    this.files = report.files.map(({ path }) => path);
+    this.directory = join(root, name);
   }
 
   /** @param packages of the repository that can be imported there */
@@ -39,9 +41,15 @@ export class PackedProject {
     for (const name of [...SOURCES.split(' '), 'tsconfig.build.json'])
       await cp(join(ROOT, name), join(copy, name), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
-    const project = new PackedProject(root, await pack(root, copy));
-    await project.#install();
-    for (const name of packages) await project.link(`node_modules/${name}`, `node_modules/${name}`);
+    const project = new PackedProject(root, await pack(root, copy), 'project');
+    await project.#install(packages);
+    return project;
+  }
+
+  /** Another empty project, with the same tarball and other packages. */
+  async beside(name: string, packages: readonly string[]): Promise<PackedProject> {
+    const project = new PackedProject(this.#root, this.#report, name);
+    await project.#install(packages);
     return project;
   }
 
@@ -83,13 +91,14 @@ export class PackedProject {
     return removeTemporaryFolder(this.#root);
   }
 
-  async #install(): Promise<void> {
-    const manifest = { name: 'consumer', private: true, type: 'module' };
-    await this.write('package.json', JSON.stringify(manifest));
-    // Offline: a dependency at run time would make this fail.
+  /** As a reader begins, but offline: a dependency at run time would make this fail. */
+  async #install(packages: readonly string[]): Promise<void> {
+    await mkdir(this.directory);
+    await npm(['init', '--yes'], this.directory);
     const cache = ['--offline', '--cache', join(this.#root, 'npm-cache'), '--ignore-scripts'];
     const flags = [...cache, '--no-save', '--no-audit', '--no-fund'];
     await npm(['install', ...flags, this.tarball], this.directory);
+    for (const name of packages) await this.link(`node_modules/${name}`, `node_modules/${name}`);
   }
 }
 

@@ -168,7 +168,8 @@ export class MemoryBackend implements port.Backend {
     return this.#on(call.key, now, (semaphore) => {
       open(semaphore, call, now);
       const said = act(semaphore, call);
-      serve(semaphore);
+      // A call that asks has served the queue before, and with each request.
+      if (semaphore.asked === undefined) serve(semaphore);
       return Object.assign(close(semaphore), said);
     });
   }

@@ -50,18 +50,13 @@ export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: numb
   return { ...asks, order, flow, step, isParked: false, place: 0 };
 }
 
-export function headOf(s: Semaphore, flow: string): Waiting | undefined {
+function headOf(s: Semaphore, flow: string): Waiting | undefined {
   return s.keys.flows.get(flow)?.waiting.lowest;
 }
 
 /** The virtual time of a priority. */
 export function timeOf(s: Semaphore, priority: number): number {
   return s.keys.times.get(priority)?.time ?? 0;
-}
-
-/** Of one that is the head of its flow. */
-export function tagOf(s: Semaphore, r: Waiting): number {
-  return s.keys.flows.get(r.flow)?.tag ?? r.step;
 }
 
 /** The first of the flow becomes its head, where its group has room for it. */
@@ -90,7 +85,7 @@ function lead(s: Semaphore, flow: Flow, start: number): void {
 }
 
 /** From here on there is an order beside that of arrival. */
-export function beginOrder(s: Semaphore): void {
+function beginOrder(s: Semaphore): void {
   const plain = s.keys.flows.get(PLAIN);
   if (plain !== undefined && s.keys.times.size === 0) lead(s, plain, 0);
 }

@@ -1,18 +1,8 @@
 import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
-import { RATE_LIFE_MS } from '../protocol.js';
-import { costOf, flowOf, NO_ORDER } from '../request-order.js';
+import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest } from './close.js';
-import {
-  beginOrder,
-  headOf,
-  requestOf,
-  settleOrder,
-  tagOf,
-  timeOf,
-  useCap,
-  type Waiting,
-} from './order.js';
+import { join, requestOf, settleOrder, useCap, type Waiting } from './order.js';
 import { progressOf } from './progress.js';
 import { hasRoom } from './caps.js';
 import { nameMeters } from './rate.js';
@@ -25,10 +15,35 @@ import {
   type Semaphore,
   type Ticket,
 } from './semaphore.js';
-import { block, enqueue, fits, grant, renewLease, serve } from './serve.js';
+import { fits, grant, isAlive, leave, serve } from './serve.js';
 import { slotsOf } from './slots.js';
 
 type Asked = port.TicketRequest;
+
+/** Puts a request into the queue. */
+function enqueue(s: Semaphore, r: Waiting): void {
+  s.keys.requests.set(r.id, r);
+  s.waiting += 1;
+  join(s, r);
+}
+
+/**
+ * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
+ * caller with a bound drops their requests as well, to count the others.
+ */
+function renewLease(s: Semaphore, isSure = false): void {
+  const { clients } = s.keys;
+  s.arriving = undefined;
+  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
+  for (const [client, until] of clients) {
+    if (until > s.now) continue;
+    clients.delete(client);
+    s.isUnswept = true;
+  }
+  if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
+  s.isUnswept = false;
+  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
+}
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old place. */
 function recall(s: Semaphore, call: port.AcquireCall): void {
@@ -44,53 +59,45 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
     isKnown ||= s.waiting > 0 && requests.has(id);
   }
   if (isKnown) renewLease(s, true);
-  if (s.waiting > 0) s.ids = new Set(call.requests.map(({ id }) => id));
 }
 
-/** Whether a newcomer comes before the first that does not fit. */
-function isNext(s: Semaphore, asked: Asked): boolean {
-  const { blocked, cap } = s;
-  const { permits, order = NO_ORDER } = asked;
-  if (cap && (!hasRoom(s, asked) || headOf(s, flowOf(order)) !== undefined)) return false;
-  if (blocked === undefined) return s.keys.slots.held < s.limit;
-  if (headOf(s, flowOf(order)) !== undefined) return false;
-  if (order.priority !== blocked.order.priority) return order.priority > blocked.order.priority;
-  return timeOf(s, order.priority) + costOf(permits, order) < tagOf(s, blocked);
-}
-
-/** It finds its permits free at once. */
-function takeNow(s: Semaphore, asked: Asked, call: port.AcquireCall): Ticket {
-  const { permits, order = NO_ORDER } = asked;
-  if (s.blocked !== undefined || s.cap !== undefined) {
-    // It passes the plain flow: virtual time counts from here on.
-    if (s.blocked !== undefined && order.priority === 0) beginOrder(s);
-    const heads = s.keys.times.get(order.priority);
-    if (heads !== undefined) heads.time += costOf(permits, order);
-  }
-  return grant(s, asked, call);
-}
-
-/** Whether as many wait as may. */
+/**
+ * Whether as many wait as may, once what dead clients left is gone. What its own client left long
+ * ago is as dead as that of others, unless it is asked for again.
+ */
 function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): boolean {
-  if (s.waiting >= maxWaiting) renewLease(s);
+  if (s.waiting >= maxWaiting) renewLease(s, s.arrived);
   return s.waiting >= maxWaiting;
 }
 
+/** The verdict on one request. A new one joins the queue, if there is one, to find its turn. */
 function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.AcquireVerdict {
   const { id, permits } = asked;
-  const ticket = s.keys.tickets.get(id);
+  const { tickets, requests } = s.keys;
+  const ticket = tickets.get(id);
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
-  const known = s.waiting > 0 ? s.keys.requests.get(id) : undefined;
+  const known = s.waiting > 0 ? requests.get(id) : undefined;
   if (known !== undefined) return { kind: 'queued', arrival: known.arrival };
   const most = Math.min(s.limit, s.cap?.permits ?? Infinity);
   if (permits > most && most > 0) return { kind: 'over', limit: most };
-  const comesFirst = isNext(s, asked);
-  if (comesFirst && fits(s, asked)) return granted(takeNow(s, asked, call));
-  if (!asked.wait) return { kind: 'busy' };
-  if (isFull(s, call)) return { kind: 'full', waiting: s.waiting };
+  const canTake = fits(s, asked) && hasRoom(s, asked);
+  if (canTake && s.waiting === 0) return granted(grant(s, asked, call));
+  const stays = asked.wait && !isFull(s, call);
+  const refusal: port.AcquireVerdict = asked.wait
+    ? { kind: 'full', waiting: s.waiting }
+    : { kind: 'busy' };
+  if (!canTake && !stays) return refusal;
   const r = requestOf(asked, call, nextNumber(s));
-  if (comesFirst) block(s, r);
+  s.arriving = s.client;
   enqueue(s, r);
+  serve(s);
+  const taken = tickets.get(id);
+  if (taken !== undefined) return granted(taken);
+  if (!stays) {
+    leave(s, r);
+    return refusal;
+  }
+  s.arrived = true;
   return { kind: 'queued', arrival: r.arrival };
 }
 
@@ -99,18 +106,18 @@ function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
 }
 
 /**
- * Whether its request has a ticket already or would get one at once, when what has expired and dead
+ * Whether its request has a ticket already, or has a permit for it, once what has expired and dead
  * clients' requests before it are gone. Grants nothing.
  */
 export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
   open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
   s.looks = true;
-  serve(s);
+  const blocked = serve(s);
   s.looks = false;
   s.turn = undefined;
   close(s);
-  const free = (asked: Asked) => s.blocked === undefined && isNext(s, asked) && fits(s, asked);
+  const free = (asked: Asked) => blocked === undefined && fits(s, asked) && hasRoom(s, asked);
   return call.requests.every(free);
 }
 
@@ -144,7 +151,8 @@ export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.Acquire
     if (arrival < (waits?.arrival ?? Infinity)) waits = r;
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
-  if (waits !== undefined) renewLease(s);
+  s.arriving = undefined;
+  if (s.arrived) renewLease(s, true);
   settleOrder(s);
   return { verdicts, askAgainAt: waits && nearest(s, waits) };
 }

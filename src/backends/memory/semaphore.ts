@@ -104,16 +104,18 @@ export class Semaphore implements Heaped {
   told: Told = NOTHING;
   /** A call that asks for permits, and is not late. */
   asked: port.AcquireCall | undefined = undefined;
-  /** The ids that it asks for, where requests waited before. */
+  /** The ids that it asks for, once a request that waited is granted. */
   ids: ReadonlySet<string> | undefined = undefined;
   /** It only looks whether a permit is free. */
   looks = false;
+  /** The client, once a new request of it has joined the queue: it lives. */
+  arriving: string | undefined = undefined;
+  /** A new request of the call waits. */
+  arrived = false;
   /** How many requests that waited were granted, and what their clients hear. */
   served = 0;
   grants: Map<string, port.PushedGrant[]> | undefined = undefined;
-  /** The first request that waits for permits that may come free: others come behind it. */
-  blocked: Waiting | undefined = undefined;
-  /** That request, where the rate alone holds it back. */
+  /** The first request, where the rate alone holds it back. */
   turn: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
   moved = false;
@@ -130,7 +132,7 @@ export class Semaphore implements Heaped {
   /** Holds nothing of tickets and requests: there are none. */
   rest(): void {
     this.#keys = undefined;
-    this.ids = this.grants = this.blocked = this.turn = this.asked = undefined;
+    this.ids = this.grants = this.turn = this.asked = undefined;
   }
 
   get isBusy(): boolean {
@@ -143,8 +145,8 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.now = now;
   s.time = microseconds(now);
   s.client = call.client;
-  s.asked = s.ids = s.grants = s.blocked = s.turn = undefined;
-  s.looks = s.moved = false;
+  s.asked = s.ids = s.grants = s.arriving = undefined;
+  s.looks = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   if ((s.cap?.until ?? Infinity) <= s.time) useCap(s, undefined);
@@ -183,7 +185,7 @@ export function drop(s: Semaphore, id: string): boolean {
   return true;
 }
 
-/** Whether a call must change nothing, since nobody waits for it any more. */
+/** Whether a call must change nothing, since its caller has given up. */
 export function isLate(s: Semaphore, call: Pick<port.SetLimitCall, 'notAfter'>): boolean {
   return s.now > (call.notAfter ?? Infinity);
 }

@@ -1,4 +1,4 @@
-import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../protocol.js';
+import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import { first, isOrdered, join, leaveFlow, type Waiting, type Wanted } from './order.js';
 import { countGroup } from './caps.js';
@@ -8,15 +8,7 @@ import { slotsOf } from './slots.js';
 
 /** With its lease all requests of a client count. */
 export function isAlive(s: Semaphore, { client }: Waiting, now: number = s.now): boolean {
-  return (s.keys.clients.get(client) ?? -Infinity) > now;
-}
-
-/** Puts a request into the queue. */
-export function enqueue(s: Semaphore, r: Waiting): void {
-  s.keys.requests.set(r.id, r);
-  s.keys.clients.set(r.client, s.now + WAITER_LEASE_MS);
-  s.waiting += 1;
-  join(s, r);
+  return client === s.arriving || (s.keys.clients.get(client) ?? -Infinity) > now;
 }
 
 export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
@@ -24,23 +16,6 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
   s.waiting -= 1;
   if (r.isParked) s.keys.parked.remove(r);
   else leaveFlow(s, r, isGranted);
-}
-
-/**
- * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
- * caller with a bound drops their requests as well, to count the others.
- */
-export function renewLease(s: Semaphore, isSure = false): void {
-  const { clients } = s.keys;
-  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
-  for (const [client, until] of clients) {
-    if (until > s.now) continue;
-    clients.delete(client);
-    s.isUnswept = true;
-  }
-  if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
-  s.isUnswept = false;
-  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
 }
 
 /** The condition of every grant, besides its turn. */
@@ -63,7 +38,8 @@ export function grant(s: Semaphore, r: Wanted, terms: Terms): Ticket {
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
 function give(s: Semaphore, r: Waiting): void {
   s.served += 1;
-  const own = s.ids?.has(r.id) === true ? s.asked : undefined;
+  s.ids ??= new Set(s.asked?.requests.map(({ id }) => id));
+  const own = s.ids.has(r.id) ? s.asked : undefined;
   const ticket = grant(s, r, own ?? { label: r.label, ttl: Math.min(r.ttl, CLAIM_TIME_MS) });
   if (own !== undefined) return;
   const { id, fencingToken, ranges, expiresAt } = ticket;
@@ -80,48 +56,43 @@ function park(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Those for more than the limit, which may have grown: the ones for the fewest permits are first.
+ * Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
+ * dead one leaves when it is its turn.
  */
 function unpark(s: Semaphore): void {
   const { parked } = s.keys;
   for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
-    if (!isAlive(s, r)) {
-      leave(s, r);
-    } else if (r.permits <= s.limit) {
-      parked.remove(r);
-      r.isParked = false;
-      s.moved = true;
-      join(s, r);
-    } else {
-      return;
-    }
+    if (r.permits > s.limit && isAlive(s, r)) return;
+    parked.remove(r);
+    r.isParked = false;
+    s.moved = true;
+    join(s, r);
   }
 }
 
-/** It is the first that does not fit. */
-export function block(s: Semaphore, r: Waiting): void {
-  s.blocked = r;
-  s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-}
-
-/** Grants from the head of the queue for as long as permits last. */
-export function serve(s: Semaphore): void {
-  if (s.waiting === 0) return;
-  unpark(s);
-  while (s.waiting > 0 && s.keys.slots.held < s.limit && s.blocked === undefined) {
+/**
+ * Grants from the head of the queue for as long as permits last.
+ * @returns the first that does not fit
+ */
+export function serve(s: Semaphore): Waiting | undefined {
+  s.turn = undefined;
+  if (s.waiting > 0) unpark(s);
+  while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
-    if (r === undefined) return;
+    if (r === undefined) return undefined;
     if (!isAlive(s, r)) {
       s.moved = true;
       leave(s, r);
     } else if (r.permits > s.limit) {
       park(s, r);
     } else if (!fits(s, r)) {
-      block(s, r);
+      s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
+      return r;
     } else {
       s.moved ||= isOrdered(s);
       give(s, r);
       leave(s, r, true);
     }
   }
+  return undefined;
 }

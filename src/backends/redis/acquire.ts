@@ -6,15 +6,13 @@ import type {
   RequestOrder,
   TicketRequest,
 } from '../backend.js';
-import { microseconds } from '../gcra.js';
 import { NO_ORDER } from '../request-order.js';
-import { parseTicketId } from '../ticket-id.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { tailOf } from './operation.js';
 import {
   costsText,
-  latestText,
+  lifeTerms,
   list,
   listText,
   rateText,
@@ -26,10 +24,7 @@ import {
 /** See `acquire.lua`. */
 export const acquire: Operation<AcquireCall, AcquireReply> = {
   script: script('acquire'),
-  addTerms: (args, { limit, ttl, label, notAfter }) => {
-    const life = String(microseconds(ttl));
-    args.push(String(limit), life, encodeURIComponent(label), latestText(notAfter));
-  },
+  terms: lifeTerms,
   sameTerms: (one, other) =>
     one.limit === other.limit &&
     one.ttl === other.ttl &&
@@ -92,8 +87,7 @@ function orderText({ priority, weight, group }: RequestOrder = NO_ORDER, cost?: 
 
 /** A request is refused only for more permits than the limit. */
 function isOddRefusal(this: readonly TicketRequest[], verdict: AcquireVerdict, i: number): boolean {
-  const permits = (): number => parseTicketId(this[i]?.id ?? '')?.permits ?? 1;
-  return verdict.kind === 'over' && verdict.limit >= permits();
+  return verdict.kind === 'over' && verdict.limit >= (this[i]?.permits ?? 1);
 }
 
 function verdictsOf(body: string): AcquireVerdict[] {

@@ -1,24 +1,22 @@
 import type * as port from '../backend.js';
-import { microseconds } from '../gcra.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { lettersOf, tailOf } from './operation.js';
-import { latestText, rateText, ticketOf, UnexpectedReplyError } from './wire-text.js';
+import { latestText, lifeTerms, rateText, ticketOf, UnexpectedReplyError } from './wire-text.js';
 
 // Each script takes one semaphore.
 const setLimitScript = script('set-limit');
 
 export const setLimit: Operation<port.SetLimitCall, port.SetLimitReply> = {
   script: setLimitScript,
-  addTerms: (args, { limit, newLimit }) => args.push(String(limit), String(newLimit ?? 'none'), ''),
+  terms: ({ limit, newLimit }) => [String(limit), String(newLimit ?? 'none'), ''],
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-limit', text, serverTime),
 };
 
 export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = {
   script: setLimitScript,
-  addTerms: (args, { limit, delta, id }) =>
-    args.push(String(limit), delta < 0 ? String(delta) : `+${delta}`, id),
+  terms: ({ limit, delta, id }) => [String(limit), delta < 0 ? String(delta) : `+${delta}`, id],
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => {
     const { common, body } = tailOf('set-limit', text, serverTime);
@@ -31,28 +29,25 @@ export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = 
 
 export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
   script: script('set-rate'),
-  addTerms: (args, { limit, newRate, budget }) => {
-    const what = budget === undefined ? 'rate' : `budget:${budget}`;
-    args.push(String(limit), what, newRate === undefined ? 'none' : rateText(newRate));
-  },
+  terms: ({ limit, newRate, budget }) => [
+    String(limit),
+    budget === undefined ? 'rate' : `budget:${budget}`,
+    newRate === undefined ? 'none' : rateText(newRate),
+  ],
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-rate', text, serverTime),
 };
 
 export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply> = {
   script: setRate.script,
-  addTerms: (args, { limit, newGroupLimit }) =>
-    args.push(String(limit), 'cap', String(newGroupLimit ?? 'none')),
+  terms: ({ limit, newGroupLimit }) => [String(limit), 'cap', String(newGroupLimit ?? 'none')],
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-rate', text, serverTime),
 };
 
 export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
   script: script('adopt'),
-  addTerms: (args, { limit, ttl, label, notAfter, id }) => {
-    const life = String(microseconds(ttl));
-    args.push(String(limit), life, encodeURIComponent(label), latestText(notAfter), id);
-  },
+  terms: (call) => [...lifeTerms(call), call.id],
   argument: ({ newId }) => newId,
   read: (text, serverTime) => {
     const { common, body } = tailOf('adopt', text, serverTime);
@@ -65,7 +60,7 @@ export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
 
 export const revoke: Operation<port.RevokeCall, port.RevokeReply> = {
   script: script('revoke'),
-  addTerms: (args, { limit }) => args.push(String(limit)),
+  terms: ({ limit }) => [String(limit)],
   argument: ({ id }) => id,
   read: (text, serverTime) => {
     const { common, body } = lettersOf('revoke', text, serverTime, 1);

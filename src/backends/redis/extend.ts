@@ -8,7 +8,7 @@ import { listText } from './wire-text.js';
 /** See `extend.lua`. */
 export const extend: Operation<ExtendCall, ExtendReply> = {
   script: script('extend'),
-  addTerms: (args, { limit, ttl }) => args.push(String(limit), String(microseconds(ttl))),
+  terms: ({ limit, ttl }) => [String(limit), String(microseconds(ttl))],
   sameTerms: (one, other) => one.limit === other.limit && one.ttl === other.ttl,
   argument: ({ ids, fencingTokens = [] }) => `${listText(ids)}|${listText(fencingTokens)}`,
   read: (text, serverTime, { ids }) => {

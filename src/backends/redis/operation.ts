@@ -14,8 +14,8 @@ import {
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
   readonly script: Script;
-  /** Adds the arguments with which a run of semaphores begins. */
-  addTerms(args: string[], call: C): void;
+  /** The arguments with which a run of semaphores begins. */
+  terms(call: C): readonly string[];
   /** Whether two calls have the same terms. Left out: the script takes one semaphore. */
   sameTerms?(one: C, other: C): boolean;
   /** What a run has for each semaphore. An empty text would end the run. */
@@ -42,9 +42,11 @@ export function scriptCalls<C extends Call>(
   operation: Operation<C, unknown>,
   sign = '',
 ): readonly ScriptCall<C>[] {
+  const [first] = calls;
+  if (first === undefined) return [];
   // Mostly all are one run, and nothing is sorted.
-  if (calls.every((call) => fits(call, calls[0], operation))) {
-    return calls.length === 0 ? [] : [scriptCall(calls, [calls], operation, sign)];
+  if (calls.every((call) => fits(call, first, operation))) {
+    return [scriptCall(calls, [calls], operation, sign)];
   }
   const byPrefix = new Map<string, C[][]>();
   for (const call of calls) {
@@ -58,16 +60,15 @@ export function scriptCalls<C extends Call>(
 /** To the last run that has its terms, or a new one. Calls of one semaphore stay in their order. */
 function addToRun<C extends Call>(call: C, runs: C[][], operation: Operation<C, unknown>): void {
   for (const run of runs.toReversed()) {
-    if (fits(call, run[0], operation)) return void run.push(call);
+    if (run[0] !== undefined && fits(call, run[0], operation)) return void run.push(call);
     if (run.some(({ key }) => key.name === call.key.name)) break;
   }
   runs.push([call]);
 }
 
-function fits<C extends Call>(call: C, first: C | undefined, operation: Operation<C, unknown>) {
+function fits<C extends Call>(call: C, first: C, operation: Operation<C, unknown>): boolean {
   if (call === first) return true;
-  const isOfPrefix = call.key.prefix === first?.key.prefix;
-  return isOfPrefix && first !== undefined && operation.sameTerms?.(call, first) === true;
+  return call.key.prefix === first.key.prefix && operation.sameTerms?.(call, first) === true;
 }
 
 function scriptCall<C extends Call>(
@@ -76,18 +77,19 @@ function scriptCall<C extends Call>(
   operation: Operation<C, unknown>,
   sign: string,
 ): ScriptCall<C> {
-  const args: string[] = [];
-  for (const run of runs) {
-    for (const call of run) {
-      if (call === run[0]) {
-        args.push(args.length > 0 ? '' : sign + inboxChannels(call.key.prefix) + call.client);
-        operation.addTerms(args, call);
-      }
-      args.push(operation.argument(call));
-    }
-  }
-  const only = calls.length === 1 ? calls[0] : undefined;
-  const keys = only === undefined ? calls.flatMap(({ key }) => keysOf(key)) : keysOf(only.key);
+  // An empty text begins each run but the first.
+  const argsOf = (call: C): string[] => ['', ...operation.terms(call), operation.argument(call)];
+  const [first, ...others] = calls;
+  if (first === undefined) return { keys: [], args: [], calls };
+  // Mostly one: nothing is collected.
+  const args =
+    others.length === 0
+      ? argsOf(first)
+      : runs.flatMap((run) =>
+          run.flatMap((call) => (call === run[0] ? argsOf(call) : operation.argument(call))),
+        );
+  args[0] = sign + inboxChannels(first.key.prefix) + first.client;
+  const keys = others.length === 0 ? keysOf(first.key) : calls.flatMap(({ key }) => keysOf(key));
   return { keys, args, calls };
 }
 

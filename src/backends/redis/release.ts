@@ -7,7 +7,7 @@ import { costsText, listText } from './wire-text.js';
 /** See `release.lua`. */
 export const release: Operation<ReleaseCall, ReleaseReply> = {
   script: script('release'),
-  addTerms: (args, { limit }) => args.push(String(limit)),
+  terms: ({ limit }) => [String(limit)],
   sameTerms: (one, other) => one.limit === other.limit,
   argument: ({ ids, spent }) => {
     const once = eachOnce(ids);

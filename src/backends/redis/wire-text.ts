@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { shown } from '../../arguments/shown.js';
-import type { Costs, PushedGrant, Rate, Reply } from '../backend.js';
+import type { AdoptCall, Costs, PushedGrant, Rate, Reply } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -37,6 +37,17 @@ export function listText(texts: readonly (string | number)[]): string {
 /** The last moment at which a call may act. Scripts compare it as text, with the server's time. */
 export function latestText(notAfter: number | undefined): string {
   return notAfter === undefined ? '' : String(microseconds(notAfter)).padStart(16, '0');
+}
+
+/** What a call says of the tickets that it grants. */
+export function lifeTerms({
+  limit,
+  ttl,
+  label,
+  notAfter,
+}: Pick<AdoptCall, 'limit' | 'ttl' | 'label' | 'notAfter'>): string[] {
+  const life = String(microseconds(ttl));
+  return [String(limit), life, encodeURIComponent(label), latestText(notAfter)];
 }
 
 /** `permits,period,burst`, the period in microseconds. */

@@ -31,7 +31,7 @@ or ? where nobody has said one. On a terminal a change is confirmed by a line.`,
         return print(`${await operator.addPermits(name, given.count)}\n`);
       }
       const isShown = text === undefined || process.stdout.isTTY;
-      const before = (isShown ? await operator.limitOf(name) : null) ?? '?';
+      const before = (isShown ? (await operator.inspect(name)).limit : null) ?? '?';
       if (text === undefined) return print(`${before}\n`);
       await operator.setLimit(name, given?.count);
       return confirm(`${name}: ${before} -> ${given?.count ?? 'none stored'}`);

@@ -68,14 +68,17 @@ async function serve(args: Arguments): Promise<void> {
   const redis = await connect(serverSettings(args));
   try {
     const { http, port } = await listen(address);
-    const hosts = hostsOf(address, port, args);
-    const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
-    http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
-    const shownToken = given === undefined ? `token: ${token}\n` : '';
-    await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
-    await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
-    http.close();
-    http.closeAllConnections();
+    try {
+      const hosts = hostsOf(address, port, args);
+      const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
+      http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
+      const shownToken = given === undefined ? `token: ${token}\n` : '';
+      await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
+      await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+    } finally {
+      http.close();
+      http.closeAllConnections();
+    }
   } finally {
     redis.disconnect();
   }

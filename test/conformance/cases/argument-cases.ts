@@ -248,7 +248,7 @@ export const argumentCases: CaseGroup = {
       const expectNoTicket = async (ticket: unknown, option: string, value: unknown) => {
         const error = await errorOf(semaphore.adopt(ticket as HandleData), TypeError);
         expect(error.message.startsWith(`${option}: expected `), error.message).to.equal(true);
-        expect(error.message).to.include(`, got ${formatValue(value)}; see docs/`);
+        expect(error.message).to.include(`, got ${formatValue(value)}; see: npx redsem help `);
         expect(error).to.have.property('code', 'INVALID_ARGUMENT');
       };
       const good = { name: scope.name, id: 'abc.1', slots: [0], fencingToken: 5 };

@@ -226,7 +226,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     const trying = watch(backend.clock, own.tryAcquire(['a', 'b']));
     await backend.clock.advance(200);
     expect(trying.value).to.include({ held: true });
-    expect(backend.ids).to.deep.equal(ids);
+    expect(backend.ids).to.have.members(ids);
   });
 
   it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {

@@ -1,5 +1,11 @@
 -- Gives tickets back on one master of a quorum.
 --
+-- 1. What has expired is dropped.
+-- 2. A ticket goes with all of its slots, unless a later attempt than the caller's made it.
+-- 3. Without tickets the key of their records stays for a day.
+-- 4. The caller's set of nodes is proven where it held a ticket, and else forgotten.
+-- 5. A second run finds nothing.
+--
 -- KEYS  see quorum-store
 -- ARGV  of each semaphore: the caller's set after = if the tickets were held, after - if they never
 --       were, or ''; then for each ticket: id, the last attempt to give back, or '' for any

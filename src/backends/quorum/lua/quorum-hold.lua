@@ -1,5 +1,11 @@
 -- Gives tickets slots on one master of a quorum, or renews them.
 --
+-- 1. What has expired is dropped, and the slots that are held are read.
+-- 2. A call that comes too late, or names a foreign set of nodes, takes nothing.
+-- 3. Each request gets slots by its mode; one that was asked before in a later attempt gets none.
+-- 4. Tokens only rise: the highest that any caller has heard of counts.
+-- 5. The free slots go with the reply, so that the next try can aim.
+--
 -- KEYS  see quorum-store
 -- ARGV  of each semaphore: 1 limit   2 ttl (microseconds)   3 not after (microseconds, or '')   4
 --       claim, see quorum-sets; then for each request: id, mode, attempt, permits, slots as 0,3,7

@@ -54,7 +54,7 @@ end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
-local replies, total, at = keys[3] and {}, 0, 2
+local replies, total, at = {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
@@ -98,19 +98,13 @@ while args[at] do
       token = nil
     end
     if not reply then
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label }
-      run.late = late
-      if token then
-        usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, token, held, waits)
-      end
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
+      usual = usual or usual_path()
+      reply = token and usual(tickets, info, text, run, token, held, waits)
     end
     if not reply then
       slow = slow or slow_paths()
       reply = slow(tickets, info, text, run)
-    end
-    if not replies then
-      return now_text .. '|' .. reply
     end
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''

@@ -15,7 +15,7 @@
 --       when late
 -- Cost  O(log n), and that for each expired ticket and grant
 
--- include: time semaphore serve progress close
+-- include: time semaphore serve close
 local tickets, info, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
 -- A call that runs again finds what it did the first time.
@@ -43,7 +43,7 @@ if is_new then
   add(s.fields, '~' .. origin, new_id)
 end
 serve(s)
-local reply = close(s, late and 'l' or current and slots .. ' ' .. token .. ':' .. current or '')
+local reply = close(s, late and LATE or current and slots .. ' ' .. token .. ':' .. current or '')
 if is_new then
   tell(s.run.inbox, tickets, parts_of(current), current .. ' adopted')
 end

@@ -9,17 +9,9 @@ local function look_at(tickets, info, text, run, period, look, slow_paths)
   if token and not waits and (held < 1 or held < run.limit + 0) then
     return true, token, held
   end
-  -- A call that runs twice finds what it took.
-  local id = string.match(text, '[^?]*$')
-  local expiry = redis.call('ZSCORE', tickets, id)
-  if expiry and expiry + 0 > run.now + 0 then
-    return true, run.now, 0
-  elseif token and held >= run.limit + 0 then
-    return false
-  end
-  -- Not the usual case: what has expired may hold the permit, or a dead client wait for it.
+  -- What has expired may hold the permit, a dead client wait for it, or this call run twice.
   local _, is_free = slow_paths()
-  return is_free(tickets, info, id, run)
+  return is_free(tickets, info, string.match(text, '[^?]*$'), run)
 end
 
 -- The token of each and how many are held, where that is not now and none; false and 0 where the

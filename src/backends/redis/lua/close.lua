@@ -6,14 +6,14 @@
 -- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
 -- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
 -- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
--- 'capped', see caps.lua; 'pace:…', see progress.lua.
+-- 'capped', see caps.lua; 'pace:…', see pace.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
 -- allow the caller's next request, where the caller waits.
--- include: records notify slots rate order progress
+-- include: records notify slots rate order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -35,23 +35,22 @@ local function write_state(s)
 end
 
 -- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
--- moves back, and not at every call.
+-- moves back, and not at every call: what was written before ends half a day before them, or within
+-- the time of a usual ticket.
 local function renew(s)
   local ends = s.ends or 0
   for _, m in pairs(s.meters) do
     ends = math.max(ends, m.tat)
   end
+  ends = math.ceil(math.max(ends - s.now, 0) / 1000)
   local life = redis.call('PTTL', s.tickets)
-  if life < math.max(ends - s.now, 0) / 1000 + KEYS_LIFE_MS / 2 then
-    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(NEVER', '-inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-    life = math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS
+  if life < ends + KEYS_LIFE_MS / 2 then
+    life = ends + KEYS_LIFE_MS
     s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
     s.touched[s.groups] = s.cap and true
   end
-  for key, is_touched in pairs(s.touched) do
-    if is_touched then
-      redis.call('PEXPIRE', key, text_of(life))
-    end
+  for key in pairs(s.touched) do
+    redis.call('PEXPIRE', key, text_of(life))
   end
 end
 
@@ -66,30 +65,6 @@ local function publish(s)
   return table.concat(s.grants[s.client] or {}, ';')
 end
 
--- When the rate allows a request of the caller, where it holds it back now. By arrival each of
--- those before it takes a permit at least. In an order others may still come before it: only the
--- head has a time, and the next one hears of it when it is the head.
-local function turn_by_rate(s, id)
-  local client, permits = parts_of(id)
-  local r = { client = client, permits = permits }
-  if is_ordered(s) then
-    r = s.turn or {}
-  end
-  if r.client == s.client and pay_time(s, r, 0) > s.now then
-    local ahead = not is_ordered(s) and redis.call('ZRANK', s.queue, id) or 0
-    return math.ceil(pay_time(s, r, ahead))
-  end
-end
-
--- `waits`: the first of the caller's requests that does.
-local function nearest(s, waits)
-  local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
-  local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
-  local turn = next(s.meters) and turn_by_rate(s, waits)
-  time = turn and math.min(turn, time or turn) or time
-  return time and text_of(time) or ''
-end
-
 -- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
 -- reply names the time only to the caller that asks.
 local function tell_turn(s)
@@ -97,7 +72,7 @@ local function tell_turn(s)
   tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
 end
 
--- `waits`: the caller's first request that waits, else nil or false.
+-- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
   if not s.state and s.count + s.waiting == 0 and s.stored .. meters_text(s) .. cap_text(s) == '' then
     return body
@@ -123,5 +98,5 @@ local function close(s, body, waits)
   if s.told == '' and own == '' and not waits then
     return body
   end
-  return body .. '/' .. s.told .. '/' .. own .. '/' .. (waits and nearest(s, waits) or '')
+  return body .. '/' .. s.told .. '/' .. own .. '/'
 end

@@ -9,6 +9,7 @@ local function plain(value, is_inner)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then
     return value
   end
+  -- Its null has no length.
   local is_array, size = pcall(function()
     return #value
   end)
@@ -22,7 +23,7 @@ local function plain(value, is_inner)
   return list
 end
 
-local redis = { error_reply = own_redis.error_reply, pcall = own_redis.pcall }
+local redis = { pcall = own_redis.pcall }
 function redis.call(command, ...)
   if command == 'TIME' then
     return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }

@@ -1,5 +1,5 @@
 -- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
--- include: semaphore serve progress close
+-- include: semaphore serve close
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts, spent_by = open(tickets, info, run, ids), {}, spent and {}
   for i, text in ipairs(spent or {}) do

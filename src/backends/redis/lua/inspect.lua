@@ -1,4 +1,10 @@
--- One page of what a semaphore holds. Writes nothing; what has expired is not counted.
+-- One page of what a semaphore holds. Writes nothing.
+--
+-- 1. Tickets and requests are scanned by a cursor each: pages by rank would miss some.
+-- 2. A ticket that has expired, or has no record, is left out.
+-- 3. Each request is said to live or not, by the lease of its client.
+-- 4. The head of a flow comes with its tag, where there is an order beside arrival.
+-- 5. The state is given as it is stored.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 cursor among the tickets, '' when done   2 cursor among the requests, '' when done
@@ -22,7 +28,6 @@ local tickets, info, now = KEYS[1], KEYS[2], now_text + 0
 local state = redis.call('HGET', info, 'state') or ''
 local clients, parked = key_of(tickets, 'clients'), key_of(tickets, 'parked')
 
--- A scan by cursor misses none that is there all the time: pages by rank would.
 local none = { '0', {} }
 local scanned = ARGV[1] == '' and none or redis.call('ZSCAN', tickets, ARGV[1], 'COUNT', ARGV[3])
 local held, cursor = page(scanned, function(id, expiry)

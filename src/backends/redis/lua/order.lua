@@ -114,15 +114,6 @@ local function use_cap(s, cap, till)
   end
 end
 
--- The caller's cap counts where none is stored. That it does is not written at every call.
-local function name_cap(s, cap)
-  if s.no_cap or s.cap and s.cap_till == '' then
-    return
-  end
-  local is_fresh = s.cap == cap and s.cap_till - s.now >= RATE_LIFE_US / 2
-  use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
-end
-
 -- Takes its place in its flow: before the head, where it was dropped and came earlier.
 local function join(s, r)
   if not r.is_plain or s.cap then
@@ -166,12 +157,12 @@ local function leave_flow(s, r, is_granted)
   end
 end
 
--- The first head of a priority, and its tag. One whose group is at a cap that has shrunk, or by a
+-- The first head of a priority. One whose group is at a cap that has shrunk, or by a
 -- grant of another priority, is a head no more.
 local function first_head(s, priority)
   local heads, r = heads_of(s, priority), nil
   repeat
-    local found = redis.call('ZRANGE', heads, '0', '0', 'WITHSCORES')
+    local found = redis.call('ZRANGE', heads, '0', '0')
     if not found[1] and has_capped(s, priority) then
       return nil
     end
@@ -179,28 +170,27 @@ local function first_head(s, priority)
     if not r or as_head(r) ~= found[1] then
       return false
     elseif has_room(s, r) then
-      return r, found[2] + 0
+      return r
     end
     redis.call('ZREM', heads, found[1])
     lead(s, r, 0)
   until false
 end
 
--- The next of all, and its tag. Nil where none is left, false where the keys disagree.
+-- The next of all. Nil where none is left, false where the keys disagree.
 local function first(s)
   for priority = 9, 0, -1 do
     if s.times[priority] then
-      local r, tag = first_head(s, priority)
+      local r = first_head(s, priority)
       if r ~= nil then
-        return r, tag
+        return r
       end
     end
   end
   if next(s.times) then
     return nil
   end
-  local r = first_of(s, s.queue)
-  return r, r and r.cost
+  return first_of(s, s.queue)
 end
 
 -- Where the plain flow is the only one, at virtual time, the next order begins as this one ends.

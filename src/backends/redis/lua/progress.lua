@@ -1,28 +1,5 @@
--- Fragment of the slow paths: how long a request may have to wait. The state has
--- 'pace:last,mean,grants' while a waiting request wants to know: when the queue was last served,
--- the mean time between grants, and how many grants that is from, up to 32.
--- include: records order
-
-local function pace_of(s)
-  local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
-  return last + 0, mean + 0, grants + 0
-end
-
--- Notes the grants of this call. Each weighs a 32nd, or as much as those before it if they are
--- fewer. Where nobody waits any more, nothing is kept.
-local function settle_pace(s)
-  if not s.pace or s.waiting == 0 then
-    s.pace = nil
-  elseif s.served > 0 then
-    local last, mean, grants = pace_of(s)
-    local between = math.max(0, s.now - last) / s.served
-    for _ = 1, s.served do
-      grants = math.min(grants + 1, 32)
-      mean = mean + (between - mean) / grants
-    end
-    s.pace = string.format('%d,%d,%d', s.now, math.floor(mean), grants)
-  end
-end
+-- Fragment of requests.lua: the position of a request, and the wait that it may expect.
+-- include: records order pace
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.

@@ -47,19 +47,6 @@ local function read_meter(s, name, text)
   s.meters[name] = (m.is_on or m.tat > s.now) and m or nil
 end
 
--- The caller's terms count where none are stored. That they do is not written at every call.
-local function name_meter(s, name, text)
-  local known = s.meters[name] or {}
-  if known.till == '' then
-    return
-  end
-  local m = use_meter(s, name, text, known.till)
-  local life = math.max(m.period, RATE_LIFE_US)
-  if known.text ~= text or known.till - s.now < life / 2 then
-    m.till = text_of(s.now + life)
-  end
-end
-
 local function meter_text(s, name, word)
   local m = s.meters[name]
   if not m.interval then

@@ -1,5 +1,5 @@
 -- Fragment of extend.lua: tickets of one semaphore, whatever it is like.
--- include: semaphore serve progress close remember
+-- include: semaphore serve close remember
 local function renew_each(tickets, info, ids, tokens, run, has_token)
   local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')
   redis.call('HDEL', info, '')
@@ -9,7 +9,7 @@ local function renew_each(tickets, info, ids, tokens, run, has_token)
       add(s.adds, run.expires, ids[i])
       s.ends, verdicts[i] = s.now + run.ttl, '1'
     else
-      verdicts[i] = remembered(revoked, ids[i], s.now) and 'r' or '0'
+      verdicts[i] = remembered(revoked, ids[i], s.now) and REVOKED or '0'
     end
   end
   serve(s)

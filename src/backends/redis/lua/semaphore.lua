@@ -17,7 +17,7 @@
 --
 -- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
 -- (text; '0': not known).
--- include: keys records notify slots rate order recount
+-- include: signs keys records notify slots rate order recount
 
 -- The next token or place.
 local function next_number(s)
@@ -129,9 +129,9 @@ local function open(tickets, info, run, ids)
     purge(s, ids)
   end
   if s.stored ~= '' then
-    s.told = s.stored ~= s.own and 's' .. s.stored or ''
+    s.told = s.stored ~= s.own and STORED .. s.stored or ''
   elseif s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0 then
-    s.told = 'o' .. s.configured
+    s.told = OTHER .. s.configured
   end
   return s
 end

@@ -13,49 +13,11 @@ local function is_alive(s, client)
   return s.alive[client]
 end
 
--- Puts a request into the queue.
-local function enqueue(s, r)
-  local order = r.is_plain and r.costs == '' and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
-  order = order .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order)
-  s.waiting, s.waited = s.waiting + 1, true
-  join(s, r)
-end
-
 local function leave(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
   if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
     leave_flow(s, r, is_granted)
-  end
-end
-
--- Drops the requests of dead clients, so that the others can be counted.
-local function sweep(s)
-  local records = redis.call('HGETALL', s.requests)
-  for i = 1, #records, 2 do
-    local r = request_of(s, records[i], records[i + 1])
-    if r and not is_alive(s, r.client) then
-      leave(s, r)
-    end
-  end
-end
-
--- Renews the lease of the client, if it has one or `how` is CH, and drops those that are over. A
--- caller with a bound drops their requests as well, to count the others; another one leaves word of
--- it by the lease of nobody, '.', to the next that has a bound.
-local function renew_lease(s, how)
-  -- At maxmemory a script may add once it has removed.
-  redis.call('ZREMRANGEBYSCORE', s.clients, '+inf', '-inf')
-  redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
-  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
-  if dropped and not s.most then
-    redis.call('ZADD', s.clients, '0', '.')
-  end
-  s.alive[s.client] = nil
-  s.touched[s.clients], s.touched[s.requests] = true, true
-  if dropped and s.most then
-    sweep(s)
   end
 end
 
@@ -103,36 +65,30 @@ local function park(s, r)
   s.parks, s.touched[s.parked] = true, true
 end
 
--- Those for more than the limit, which may have grown: the ones for the fewest permits are first.
+-- Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
+-- dead one leaves when it is its turn.
 local function unpark(s)
   while s.parks do
-    local found = redis.call('ZRANGE', s.parked, '0', '0', 'WITHSCORES')
-    local r = request_of(s, found[1], redis.call('HGET', s.requests, found[1] or ''))
+    local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
+    local r = request_of(s, id, redis.call('HGET', s.requests, id or ''))
     s.parks = r and true
-    if r and not is_alive(s, r.client) then
-      leave(s, r)
-    elseif r and r.permits <= s.limit then
-      redis.call('ZREM', s.parked, r.id)
-      s.moved = true
-      join(s, r)
-    else
+    if not r or r.permits > s.limit and is_alive(s, r.client) then
       return
     end
+    redis.call('ZREM', s.parked, id)
+    s.moved = true
+    join(s, r)
   end
 end
 
--- The first that does not fit, and whether the rate alone holds it back.
-local function block(s, r, tag)
-  s.blocked, s.blocked_tag = r, tag
-  s.turn = s.held + r.permits <= s.limit and r
-end
-
+-- Returns the first that does not fit. `s.turn`: the rate alone holds it back.
 local function serve(s, own)
   unpark(s)
-  while s.waiting > 0 and s.held < s.limit and not s.blocked do
-    local r, tag = first(s)
+  s.turn = nil
+  while s.waiting > 0 and s.held < s.limit do
+    local r = first(s)
     if r == nil then
-      return
+      return nil
     elseif not r then
       recount_queue(s)
     elseif not is_alive(s, r.client) then
@@ -141,7 +97,8 @@ local function serve(s, own)
     elseif r.permits > s.limit then
       park(s, r)
     elseif not fits(s, r) then
-      block(s, r, tag)
+      s.turn = s.held + r.permits <= s.limit and r
+      return r
     else
       s.moved = s.moved or is_ordered(s)
       give(s, r, own)

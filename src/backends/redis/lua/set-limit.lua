@@ -14,7 +14,7 @@
 --       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
--- include: time semaphore serve progress close remember
+-- include: time semaphore serve close remember
 -- The limit that a change made within the last minute, nil where there was none. The key 'changes'
 -- has each id, and 'id limit' beside it.
 local function made_before(key, id, now)
@@ -31,18 +31,18 @@ end
 local function store(s, limit)
   s.stored = limit == 'none' and '' or limit
   s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
-  s.told = s.stored ~= '' and s.stored ~= s.own and 's' .. s.stored or ''
+  s.told = s.stored ~= '' and s.stored ~= s.own and STORED .. s.stored or ''
 end
 
 local limit, id, changes = ARGV[3], ARGV[4], key_of(KEYS[1], 'changes')
 local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], true, ''
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if late then
-  is_new, verdict = false, 'l'
+  is_new, verdict = false, LATE
 elseif id ~= '' then
   local before, sum = made_before(changes, id, s.now), s.limit + limit
   limit = before or sum >= 0 and sum <= 9007199254740991 and text_of(sum)
-  is_new, verdict = limit and not before, limit or 'x' .. text_of(s.limit)
+  is_new, verdict = limit and not before, limit or REFUSED .. text_of(s.limit)
 end
 if is_new then
   store(s, limit)

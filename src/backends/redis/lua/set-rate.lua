@@ -14,7 +14,7 @@
 -- Cost  O(log n) for each expired ticket and grant; of a cap O(tickets) where there was none, and
 --       O(flows) at the cap
 
--- include: time semaphore serve progress close
+-- include: time semaphore serve close
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late and what == 'cap' then
@@ -24,4 +24,4 @@ elseif not late then
   store_meter(s, string.match(what, '^budget:(.*)$') or '', terms)
 end
 serve(s)
-return now_text .. '|' .. close(s, late and 'l' or '')
+return now_text .. '|' .. close(s, late and LATE or '')

@@ -1,5 +1,5 @@
--- Fragment of the slow paths: which slots are free. `s.freed` has the ranges that came free in this
--- call, in pairs, as they will be written to `slots`. The lowest free slot is always the next.
+-- Fragment of the slow paths: which slots are free. The lowest free slot is always the next.
+-- `s.freed`: ranges and their first slots, in pairs, to be written to `slots`.
 -- include: records
 local function ends_of(range)
   local first, final = string.match(range, '^(%d+)%-?(%d*)$')
@@ -14,23 +14,15 @@ end
 local function free(s, slots)
   for range in string.gmatch(slots, '[%d-]+') do
     local first, final = ends_of(range)
-    local size = #s.freed
     s.held = s.held - (final - first + 1)
-    if s.freed[size] == first - 1 then
-      s.freed[size] = final
-    else
-      add(s.freed, first, final)
-    end
+    add(s.freed, text_of(first), range)
   end
 end
 
 -- Writes the ranges that came free. Where the highest slots are among them, `top` sinks, over at
 -- most 100 ranges.
 local function settle(s)
-  local adds = {}
-  for i = 1, #s.freed, 2 do
-    add(adds, text_of(s.freed[i]), range_text(s.freed[i], s.freed[i + 1]))
-  end
+  local adds, looks = s.freed, s.freed[1] and 100 or 0
   s.freed = {}
   if s.held == 0 and s.top > 0 then
     redis.call('DEL', s.slots)
@@ -38,32 +30,32 @@ local function settle(s)
     return
   end
   write(adds, 'ZADD', s.slots)
-  s.touched[s.slots] = s.touched[s.slots] or adds[1] and true
-  for _ = 1, 100 do
-    local highest = s.held < s.top and redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
+  s.touched[s.slots] = s.touched[s.slots] or looks > 0 or nil
+  while looks > 0 and s.held < s.top do
+    local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
     local first, final = ends_of(highest)
-    if final + 1 ~= s.top or s.held == s.top then
+    if final + 1 ~= s.top then
       return
     end
     redis.call('ZREM', s.slots, highest)
-    s.top = first
+    s.top, looks = first, looks - 1
   end
 end
 
 -- The lowest free slots, at most `most`, that lie side by side.
 local function take(s, most)
-  local first, final = s.freed[1], s.freed[2]
-  if not first or s.held + final - first + 1 < s.top then
-    settle(s)
-    local range = s.held < s.top and redis.call('ZRANGE', s.slots, '0', '0')[1]
-    if not range then
-      s.held, s.top = s.held + most, s.top + most
-      return s.top - most, s.top - 1
-    end
-    redis.call('ZREM', s.slots, range)
-    first, final = ends_of(range)
+  settle(s)
+  local range = s.held < s.top and redis.call('ZRANGE', s.slots, '0', '0')[1]
+  if not range then
+    s.held, s.top = s.held + most, s.top + most
+    return s.top - most, s.top - 1
   end
+  redis.call('ZREM', s.slots, range)
+  local first, final = ends_of(range)
   local last = math.min(final, first + most - 1)
-  s.held, s.freed = s.held + last - first + 1, last < final and { last + 1, final } or {}
+  s.held = s.held + last - first + 1
+  if last < final then
+    add(s.freed, text_of(last + 1), range_text(last + 1, final))
+  end
   return first, last
 end

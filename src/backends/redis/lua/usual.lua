@@ -51,7 +51,7 @@ local function queue_one(tickets, info, id, run, place, waits)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
-  return 'q' .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
+  return QUEUED .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
 end
 
 -- A name that was never used, or not for a day.

@@ -7,8 +7,7 @@ import { ManualClock } from '../../../../src/index.js';
 /** What the node says of each semaphore. */
 type Lines = readonly string[];
 
-const REFUSED = new Error('NOPERM no right');
-
+// What every batcher does is in test/unit/core/batcher.test.ts.
 describe('calls to a node of a quorum', () => {
   let clock: ManualClock;
   /** Names in each call. */
@@ -27,9 +26,6 @@ describe('calls to a node of a quorum', () => {
       one.status === 'fulfilled' ? one.value : String(one.reason),
     );
   const upper = (names: readonly string[]): Promise<Lines> => Promise.resolve(names.map(() => '1'));
-  const failWith = (bad: string): void => {
-    answer = (names) => (names.includes(bad) ? Promise.reject(REFUSED) : upper(names));
-  };
 
   beforeEach(() => {
     clock = new ManualClock();
@@ -47,22 +43,6 @@ describe('calls to a node of a quorum', () => {
     const adding = [add('a', 60), add('b', 40), add('c', 1), add('d', 500), add('e', 1)];
     expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D', 'E']);
     expect(sent).to.deep.equal(['ab', 'c', 'd', 'e']);
-  });
-
-  it('are two at a time, and gather meanwhile', async () => {
-    const settle: (() => void)[] = [];
-    answer = (names) => new Promise((resolve) => settle.push(() => resolve(upper(names))));
-    const adding: Promise<string>[] = [];
-    for (const name of ['a', 'b', 'c', 'd']) {
-      adding.push(add(name));
-      await clock.advance(0);
-    }
-    expect(sent).to.deep.equal(['a', 'b']);
-    settle[1]?.();
-    await clock.advance(0);
-    expect(sent).to.deep.equal(['a', 'b', 'cd']);
-    for (const one of settle) one();
-    expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D']);
   });
 
   it('make room when the first caller of a call without a reply stops waiting, and give a reply that is late', async () => {
@@ -89,29 +69,5 @@ describe('calls to a node of a quorum', () => {
     const adding = ['a', 'b', 'c'].map((name) => add(name));
     expect(await outcomes(adding)).to.deep.equal(['A', 'Error: NOPERM no right', 'C']);
     expect(sent).to.deep.equal(['abc']);
-  });
-
-  it('are repeated for each semaphore alone after a refusal, and the one that is the reason stays apart for 5 s', async () => {
-    failWith('b');
-    const names = ['a', 'b', 'c', 'd'];
-    const expected = ['A', 'Error: NOPERM no right', 'C', 'D'];
-    expect(await outcomes(names.map((name) => add(name)))).to.deep.equal(expected);
-    expect(sent.splice(0)).to.deep.equal(['abcd', 'a', 'b', 'c', 'd']);
-    await clock.advance(4999);
-    expect(await outcomes(names.map((name) => add(name)))).to.deep.equal(expected);
-    expect(sent.splice(0)).to.deep.equal(['b', 'acd']);
-    answer = upper;
-    await clock.advance(5000);
-    expect(await outcomes(names.map((name) => add(name)))).to.deep.equal(['A', 'B', 'C', 'D']);
-    expect(sent).to.deep.equal(['abcd']);
-  });
-
-  it('are not repeated after an error that passes by itself', async () => {
-    answer = () => Promise.reject(new Error('LOADING'));
-    const adding = ['a', 'b'].map((name) => add(name));
-    expect(await outcomes(adding)).to.deep.equal(['Error: LOADING', 'Error: LOADING']);
-    answer = upper;
-    expect(await outcomes(['a', 'b'].map((name) => add(name)))).to.deep.equal(['A', 'B']);
-    expect(sent).to.deep.equal(['ab', 'ab']);
   });
 });
