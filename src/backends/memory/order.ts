@@ -37,7 +37,7 @@ export interface Heads {
 }
 
 /** The flow of requests without options. */
-const PLAIN = flowOf(NO_ORDER);
+export const PLAIN = flowOf(NO_ORDER);
 
 export const arrivalOf = ({ arrival }: Waiting): number => arrival;
 export const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
@@ -50,7 +50,7 @@ export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: numb
   return { ...asks, order, flow, step, isParked: false, place: 0 };
 }
 
-function headOf(s: Semaphore, flow: string): Waiting | undefined {
+export function headOf(s: Semaphore, flow: string): Waiting | undefined {
   return s.keys.flows.get(flow)?.waiting.lowest;
 }
 

@@ -2,7 +2,7 @@ import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest } from './close.js';
-import { join, requestOf, settleOrder, useCap, type Waiting } from './order.js';
+import { headOf, join, PLAIN, requestOf, settleOrder, useCap, type Waiting } from './order.js';
 import { progressOf } from './progress.js';
 import { hasRoom } from './caps.js';
 import { nameMeters } from './rate.js';
@@ -28,18 +28,18 @@ function enqueue(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
- * caller with a bound drops their requests as well, to count the others.
+ * Drops leases that are over, and renews that of the client, if it still has one or `isSure`. A
+ * caller with a bound drops dead clients' requests as well, to count the others.
  */
-function renewLease(s: Semaphore, isSure = false): void {
+function renewLease(s: Semaphore, isSure: boolean): void {
   const { clients } = s.keys;
   s.arriving = undefined;
-  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
   for (const [client, until] of clients) {
     if (until > s.now) continue;
     clients.delete(client);
     s.isUnswept = true;
   }
+  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
@@ -113,11 +113,12 @@ export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boole
   open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
   s.looks = true;
-  const blocked = serve(s);
+  // Requests without a group may wait for permits of theirs, and are not overtaken.
+  const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
   s.looks = false;
   s.turn = undefined;
   close(s);
-  const free = (asked: Asked) => blocked === undefined && fits(s, asked) && hasRoom(s, asked);
+  const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);
   return call.requests.every(free);
 }
 

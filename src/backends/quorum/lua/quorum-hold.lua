@@ -22,16 +22,16 @@
 -- Cost  O(slots held + permits + requests), and O(log slots held) for each permit
 
 -- include: time quorum-store quorum-sets
+local TAKE, AGAIN, RENEW = 't', 'a', 'e'
+
 local function survey(sem)
-  local members = redis.call('ZRANGE', sem.slots, '0', '-1')
-  for i = 1, #members do
-    sem.used[string.match(members[i], '^%d+') + 0] = true
+  for _, member in ipairs(redis.call('ZRANGE', sem.slots, '0', '-1')) do
+    sem.used[string.match(member, '^%d+') + 0], sem.count = true, sem.count + 1
   end
-  sem.count = #members
 end
 
 local function choose(sem, request)
-  local chosen, own, is_take = {}, {}, request.mode == 't'
+  local chosen, own, is_take = {}, {}, request.mode == TAKE
   local fits = not is_take or sem.count + request.permits <= sem.limit
   for text in string.gmatch(fits and request.slots or '', '%d+') do
     -- A sum with a text is a float in the Lua of ioredis-mock, which would be written as 0.0.
@@ -61,11 +61,11 @@ end
 
 local function serve(sem, request)
   local before, mode = find(sem, request.id), request.mode
-  if mode == 'e' then
+  if mode == RENEW then
     return before and renew(sem, before)
   elseif before and before.attempt > request.attempt then
     return nil
-  elseif before and before.attempt == request.attempt and mode == 't' then
+  elseif before and before.attempt == request.attempt and mode == TAKE then
     return before
   elseif before then
     clear(sem, before)
@@ -77,13 +77,13 @@ local function serve(sem, request)
     redis.call('DEL', sem.meta)
   end
   local token = request.token + 0
-  if mode == 't' or mode == 'a' and token <= sem.last then
+  if mode == TAKE or mode == AGAIN and token <= sem.last then
     token = math.max(sem.last + 1, sem.now, token)
   end
   sem.last = math.max(sem.last, token)
   request.slots = table.concat(chosen, ',')
   request.text = request.slots .. string.format(' %d %d', token, request.attempt)
-  local granted = mode ~= 't' and before and before.granted or sem.now_text
+  local granted = mode ~= TAKE and before and before.granted or sem.now_text
   redis.call('HSET', sem.meta, request.id, request.text .. ' ' .. granted .. ' ' .. request.label)
   return renew(sem, request)
 end
@@ -108,7 +108,7 @@ end
 
 local function hold(slots, meta, now_text, args)
   local sem, limit, ttl = open(slots, meta, now_text), args[1], args[2] + 0
-  local is_take, holdings = args[6] == 't', {}
+  local is_take, holdings = args[6] == TAKE, {}
   local how, own = string.match(args[4], '^([!?])(.+)$')
   local is_refused = is_take and how == '!' and has_foreign(sem, own)
   if args[3] ~= '' and sem.now > args[3] + 0 then

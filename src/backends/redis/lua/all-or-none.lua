@@ -19,19 +19,18 @@ end
 local function look_at_all(keys, args, inbox, now_text, period, look, slow_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
-    local run = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }
+    local run, text = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }, args[at + 4]
     at = at + 5
     repeat
-      local key = 2 * total + 1
-      local free, token, held = look_at(keys[key], keys[key + 1], args[at - 1], run, period, look, slow_paths)
       total = total + 1
+      local free, token, held = look_at(keys[2 * total - 1], keys[2 * total], text, run, period, look, slow_paths)
       if not free then
         return nil, string.format('%d', total)
       elseif held ~= 0 or token ~= now_text then
         found[2 * total - 1], found[2 * total] = token or false, held or 0
       end
-      at = at + 1
-    until (args[at - 1] or '') == ''
+      text, at = args[at] or '', at + 1
+    until text == ''
   end
   return found
 end

@@ -13,7 +13,7 @@
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
 -- allow the caller's next request, where the caller waits.
--- include: records notify slots rate order pace
+-- include: signs records notify slots rate order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -82,7 +82,7 @@ local function close(s, body, waits)
   settle_pace(s)
   s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
   if redis.call('EXISTS', s.tickets) == 0 then
-    add(s.adds, 'NEVER', '.')
+    add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')
   end
   write(s.adds, 'ZADD', s.tickets)

@@ -11,20 +11,18 @@ local function sweep(s)
   end
 end
 
--- Renews the lease of the client, if it has one or `how` is CH, and drops those that are over. A
--- caller with a bound drops their requests as well, to count the others; another one leaves word of
--- it by the lease of nobody, '.', to the next that has a bound.
+-- Drops leases that are over, and renews that of the client, if it still has one or `how` is CH. A
+-- caller with a bound drops dead clients' requests as well, to count the others; another one leaves
+-- word of it by the lease of nobody, '.', to the next that has a bound. (At maxmemory a script may
+-- add once it has removed.)
 local function renew_lease(s, how)
-  -- At maxmemory a script may add once it has removed.
-  redis.call('ZREMRANGEBYSCORE', s.clients, '+inf', '-inf')
-  redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
-  if dropped and not s.most then
-    redis.call('ZADD', s.clients, '0', '.')
-  end
+  redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
   s.alive[s.client] = nil
   s.touched[s.clients], s.touched[s.requests] = true, true
   if dropped and s.most then
     sweep(s)
+  elseif dropped then
+    redis.call('ZADD', s.clients, '0', SIGN)
   end
 end

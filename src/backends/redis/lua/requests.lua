@@ -98,11 +98,12 @@ end
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
   s.looks = true
-  local blocked = serve(s)
+  -- Requests without a group may wait for permits of theirs, and are not overtaken.
+  local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
   s.looks, s.turn = false, nil
   close(s, '')
   local r = { permits = 1, group = '' }
-  return redis.call('HEXISTS', info, id) == 1 or not blocked and fits(s, r) and has_room(s, r)
+  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
 end
 
 local function acquire(tickets, info, text, run)

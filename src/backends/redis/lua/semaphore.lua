@@ -9,7 +9,7 @@
 -- requests  hash: the id of a request that waits -> 'place ttl label', and behind that its
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> place
--- clients   sorted set: a client that waits -> the end of its lease; '.': see serve.lua
+-- clients   sorted set: a client that waits -> the end of its lease; '.': see leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua

@@ -46,8 +46,8 @@ local function queue_one(tickets, info, id, run, place, waits)
     redis.call('PEXPIRE', requests, life)
     redis.call('PEXPIRE', clients, life)
   elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
-    -- See renew_lease in serve.lua.
-    redis.call('ZADD', clients, '0', '.')
+    -- See renew_lease in leases.lua.
+    redis.call('ZADD', clients, '0', SIGN)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
@@ -57,7 +57,7 @@ end
 -- A name that was never used, or not for a day.
 local function begin(tickets, info, ttl)
   local life = string.format('%d', KEYS_LIFE_MS + math.ceil(ttl / 1000))
-  redis.call('ZADD', tickets, 'NEVER', '.')
+  redis.call('ZADD', tickets, 'NEVER', SIGN)
   redis.call('HSET', info, 'layout', 'LAYOUT')
   redis.call('PEXPIRE', tickets, life)
   redis.call('PEXPIRE', info, life)
