@@ -160,9 +160,9 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, and settles what it has spent of budgets, which wakes the next waiter. Resolves with true when the ticket was
-   * still there, false when it had been lost, or when its lease ran out while the backend could not
-   * be reached. Idempotent.
+   * Gives the permit back, and settles what it has spent of budgets, which wakes the next waiter.
+   * Resolves with true when the ticket was still there, false when it had been lost, or when its
+   * lease ran out while the backend could not be reached. Idempotent.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
    *   and the lease still runs; it is retried in the background until no ticket can be left
    * @throws {TypeError | RangeError} for wrong options: nothing is released

@@ -75,8 +75,8 @@ export interface SemaphoreOptions {
   readonly budgets?: Readonly<Record<string, BudgetOptions>> | undefined;
   /**
    * How many permits each group may hold at once: an integer, minimum 1. A group that holds as many
-   * is stepped over until one of its own comes back; requests without a group are one. The same
-   * wherever the semaphore is used; what `setGroupLimit` stored counts instead. Not on several
+   * is stepped over until a permit of the group comes back; requests without a group are one. The
+   * same wherever the semaphore is used; what `setGroupLimit` stored counts instead. Not on several
    * masters. Default: any number.
    */
   readonly groupLimit?: number | undefined;

@@ -369,10 +369,7 @@ export class RedisFixture extends PortFixture {
 const BESIDE: readonly string[] = ['changes', 'revoked'];
 
 /** And those that are there only while a request waits, or a slot is free below others. */
-const DERIVED: readonly string[] = [
-  ...['slots', 'requests', 'queue', 'clients', 'parked'],
-  ...['groups', 'capped'],
-];
+const DERIVED: readonly string[] = 'slots requests queue clients parked groups capped'.split(' ');
 
 /** What `tickets` holds when no ticket is left. */
 const SIGN = ['.', '9000000000000000'];

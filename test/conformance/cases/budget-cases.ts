@@ -65,7 +65,9 @@ export const budgetCases: CaseGroup = {
         expect(await here.inspect()).not.to.have.property('budgets');
       },
 
-    'a group at its limit is stepped over until a permit of its own comes back': async (scope) => {
+    'a group at its limit is stepped over until a permit of the group comes back': async (
+      scope,
+    ) => {
       const [here, there] = scope.pair({ limit: 5, groupLimit: 2 });
       const group = 'a b;|,100%';
       const first = await here.acquire({ group });
