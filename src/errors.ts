@@ -1,5 +1,6 @@
 import { safeCause } from './arguments/safe-cause.js';
 import { withoutCredentials } from './arguments/shown.js';
+import { NO_LIMIT } from './backends/protocol.js';
 import type { ErrorSubject } from './error-causes.js';
 import { advice, describe, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';
@@ -52,6 +53,20 @@ export interface AcquireTimeoutDetails {
   readonly attempts: number;
   /** The limit as of the last reply, where it is known; the message names 0, which is a pause. */
   readonly limit?: number;
+  /** What this process holds of it; left out: nothing. */
+  readonly heldHere?: HeldHere | undefined;
+}
+
+/** What this process holds of a semaphore, through the same client. */
+export interface HeldHere {
+  /** How many permits. */
+  readonly permits: number;
+  /** The limit as of the last reply. */
+  readonly limit: number;
+  /** Milliseconds for which the first of them is held. */
+  readonly heldFor: number;
+  /** The option `label` of its holder. */
+  readonly label: string;
 }
 
 /** No permit came free in time. `cause` is the last error of the backend, if there was one. */
@@ -64,22 +79,35 @@ export class AcquireTimeoutError extends RedsemError {
   readonly waited: number;
   /** How many times the backend was asked. */
   readonly attempts: number;
+  /** How many permits of the semaphore this process holds itself, through the same client. */
+  readonly heldHere: number;
 
   constructor(details: AcquireTimeoutDetails, cause?: unknown) {
-    const { name, timeout, attempts, limit } = details;
+    const { name, timeout, attempts, limit, heldHere } = details;
     const waited = Math.round(details.waited);
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`;
     const paused = limit === 0 ? '; it is paused: its limit is 0, set another with setLimit' : '';
     super(
       'ACQUIRE_TIMEOUT',
-      `${unreachable(cause)}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${reasonOf(cause)}`,
+      `${unreachable(cause)}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${ownHolder(heldHere)}${reasonOf(cause)}`,
       cause,
     );
     this.semaphore = name;
     this.timeout = timeout;
     this.waited = waited;
     this.attempts = attempts;
+    this.heldHere = heldHere?.permits ?? 0;
   }
+}
+
+/** A holder that waits for itself is the commonest reason of an acquire that hangs. */
+function ownHolder(held: HeldHere | undefined): string {
+  if (held === undefined) return '';
+  const { permits, limit, heldFor, label } = held;
+  const [of, are] = [limit < NO_LIMIT ? ` of ${limit}` : '', permits === 1 ? 'is' : 'are'];
+  const time = heldFor < 1000 ? `${Math.round(heldFor)} ms` : `${Math.round(heldFor / 1000)} s`;
+  const as = label === '' ? '' : `, as ${label}`;
+  return `; ${permits}${of} permits ${are} held by this process, for ${time}${as}: does the holder wait for this acquire?`;
 }
 
 function unreachable(cause: unknown): string {

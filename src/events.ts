@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { typeError } from './arguments/validation.js';
 import type { HandleLostError } from './errors.js';
 
 /** Every event of a handle and what its listeners get. */
@@ -81,4 +82,10 @@ export function onceListened<Events extends Record<keyof Events, unknown[]>>(
     callback();
   };
   EventEmitter.prototype.on.call(emitter, 'newListener', onListener);
+}
+
+/** A listener of a semaphore, for events that handles have. */
+export function refuseEventsOfHandles(event: unknown): void {
+  if (event !== 'lost' && event !== 'released') return;
+  throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
 }

@@ -1,4 +1,7 @@
+import { resolveCosts } from './arguments/budgets.js';
+import { checkOptions, optionNames } from './arguments/known-options.js';
 import { formatValue, quoted, showAs } from './arguments/shown.js';
+import { refuseWithoutQueue } from './arguments/target.js';
 import { typeError } from './arguments/validation.js';
 import { parseTicketId } from './backends/ticket-id.js';
 import type { Lease } from './core/lease.js';
@@ -19,6 +22,14 @@ export interface HandleData {
   /** As `handle.fencingToken`; `adopt` gives the ticket a higher one. */
   readonly fencingToken: number;
 }
+
+/** The options of `Handle.release`. */
+export interface ReleaseOptions {
+  /** Units of each budget that it names, in place of the `cost`: integers, minimum 0. */
+  readonly spent?: Readonly<Record<string, number>> | undefined;
+}
+
+const RELEASE_OPTIONS = optionNames('spent');
 
 /** Emits a warning of the semaphore; false where no listener gets it. */
 export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
@@ -149,17 +160,39 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, which wakes the next waiter. Resolves with true when the ticket was
-   * still there, false when it had been lost, or when its lease ran out while the backend could not
-   * be reached. Idempotent.
+   * Gives the permit back, and settles what it has spent of budgets, which wakes the next waiter.
+   * Resolves with true when the ticket was still there, false when it had been lost, or when its
+   * lease ran out while the backend could not be reached. Idempotent.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
    *   and the lease still runs; it is retried in the background until no ticket can be left
+   * @throws {TypeError | RangeError} for wrong options: nothing is released
+   * @param options `spent`: units of each budget that it names, in place of the `cost`
    */
-  release(): Promise<boolean> {
+  release(options?: ReleaseOptions): Promise<boolean> {
+    try {
+      if (options !== undefined) checkOptions(options, RELEASE_OPTIONS);
+      if (options?.spent !== undefined) this.spent = options.spent;
+    } catch (error) {
+      return Promise.reject(error);
+    }
     // Its result says whether the permit was held.
     this.#isChecked = true;
     this.#release ??= this.#doRelease();
     return this.#release;
+  }
+
+  /**
+   * What the permit has spent of budgets, by name, which its release settles once. Undefined, or a
+   * budget left out: its `cost`.
+   */
+  get spent(): Readonly<Record<string, number>> | undefined {
+    return this.#lease.spent;
+  }
+
+  set spent(spent: Readonly<Record<string, number>> | undefined) {
+    const { link } = this.#lease;
+    refuseWithoutQueue(link.client.backend, { spent });
+    this.#lease.spent = resolveCosts('spent', spent);
   }
 
   /** For a queue message; `adopt` takes it. */

@@ -1,11 +1,13 @@
 // A file that is exported whole exports nothing else: its exports are the public API.
 export type {
   Backend,
+  BudgetState,
   HolderState,
   QueueProgress,
   RateState,
   WaiterState,
 } from './backends/backend.js';
+export type { BudgetOptions } from './arguments/budgets.js';
 export * from './backends/memory/memory-backend.js';
 export type * from './backends/redis/connection.js';
 export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
@@ -13,7 +15,7 @@ export { quorum } from './clients.js';
 export type { ErrorSubject } from './error-causes.js';
 export * from './errors.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './events.js';
-export type { HandleData } from './handle.js';
+export type { HandleData, ReleaseOptions } from './handle.js';
 export { Handle } from './handle.js';
 export type * from './interfaces.js';
 export * from './list-semaphores.js';
@@ -35,6 +37,7 @@ export type {
   RetryOptions,
   SemaphoreOptions,
   TryAcquireOptions,
+  WaitingReport,
   WaitOptions,
 } from './options.js';
 export type * from './semaphore-types.js';

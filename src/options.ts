@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
-import type { Backend, QueueProgress, RequestOrder } from './backends/backend.js';
+import type { Backend, Budgets, Costs, QueueProgress, RequestOrder } from './backends/backend.js';
 import type { LeaseKeeper } from './backends/lease-keeper.js';
 import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
+import type { BudgetOptions } from './arguments/budgets.js';
+import { resolveBudgets, resolveCosts } from './arguments/budgets.js';
 import type { OptionNames } from './arguments/known-options.js';
 import {
   ACQUIRE_OPTIONS,
@@ -14,6 +16,7 @@ import {
 } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
 import { formatValue, withoutCredentials } from './arguments/shown.js';
+import { refuseWithoutQueue } from './arguments/target.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
@@ -65,6 +68,19 @@ export interface SemaphoreOptions {
    */
   readonly rate?: RateOptions | undefined;
   /**
+   * Up to 4 by name: how much `cost` may be granted in a period, besides the rate, all or none. The
+   * same wherever the semaphore is used; what `setBudget` stored counts instead. Not on several
+   * masters. Default: none.
+   */
+  readonly budgets?: Readonly<Record<string, BudgetOptions>> | undefined;
+  /**
+   * How many permits each group may hold at once: an integer, minimum 1. A group that holds as many
+   * is stepped over until a permit of the group comes back; requests without a group are one. The
+   * same wherever the semaphore is used; what `setGroupLimit` stored counts instead. Not on several
+   * masters. Default: any number.
+   */
+  readonly groupLimit?: number | undefined;
+  /**
    * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
    * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
    */
@@ -101,12 +117,26 @@ export interface AcquireOptions {
    */
   readonly priority?: number | undefined;
   /**
+   * What it is charged of `budgets`, by name: integers, minimum 0. `release({ spent })` settles the
+   * difference. Not on several masters. Default: nothing.
+   */
+  readonly cost?: Readonly<Record<string, number>> | undefined;
+  /**
    * Called when the request is queued, and later when its position or the number of waiters has
    * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
    * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
-  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
+  readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
+}
+
+/** What `onWaiting` hears. */
+export interface WaitingReport extends QueueProgress {
+  /**
+   * How many permits of the semaphore this process holds itself, through the same client: does the
+   * holder wait for this request?
+   */
+  readonly heldHere: number;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -157,7 +187,7 @@ export interface RateOptions {
 type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
 /** What has no default. */
-type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'keeper';
+type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'budgets' | 'groupLimit' | 'keeper';
 
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDefault | 'retry'>> {
@@ -165,6 +195,8 @@ export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDef
   readonly replicas: Given<ReplicaOptions> | undefined;
   readonly maxWaiting: number | undefined;
   readonly rate: Given<RateOptions> | undefined;
+  readonly budgets: Budgets | undefined;
+  readonly groupLimit: number | undefined;
   readonly keeper: LeaseKeeper | undefined;
 }
 
@@ -175,7 +207,8 @@ export interface ResolvedAcquire {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
-  readonly onWaiting: ((progress: QueueProgress) => void | Promise<void>) | undefined;
+  readonly cost: Costs | undefined;
+  readonly onWaiting: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
 const DEFAULT_TTL = 30_000;
@@ -218,9 +251,15 @@ export function resolveOptions(
     replicas: resolveReplicas(options.replicas),
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
+    budgets: resolveBudgets(options.budgets),
+    groupLimit: resolveGroupLimit(options.groupLimit),
     clock: checkClock(clock),
     keeper: checkKeeper(options.keeper),
   });
+}
+
+export function resolveGroupLimit(limit: number | undefined): number | undefined {
+  return limit === undefined ? undefined : integer('groupLimit', limit, 1);
 }
 
 function checkKeeper(keeper: LeaseKeeper | undefined): LeaseKeeper | undefined {
@@ -238,10 +277,11 @@ function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOption
   };
 }
 
-/** `known`: the options that the call takes. */
+/** `known`: the options that the call takes. `budgets`: those that a cost may name. */
 export function resolveAcquire(
   given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
+  budgets?: Budgets,
 ): ResolvedAcquire {
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
   if (typeof options !== 'object' || options === null) {
@@ -261,6 +301,7 @@ export function resolveAcquire(
     signal,
     permits: checkPermits(permits),
     order: resolveOrder(options),
+    cost: resolveCosts('cost', options.cost, budgets),
     onWaiting,
   };
 }
@@ -301,7 +342,7 @@ export function checkPermits(permits = 1): number {
 /** `limit`: the limit that counted when the backend answered. */
 export function tooManyPermits(name: string, permits: number, limit: number): RangeError {
   return rangeError(
-    `permits: expected at most the limit of ${JSON.stringify(name)}, ${limit} (setLimit may have lowered it), got ${permits}`,
+    `permits: expected at most the limit of ${JSON.stringify(name)}, ${limit} (setLimit or a group limit may have lowered it), got ${permits}`,
   );
 }
 
@@ -329,11 +370,24 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
   );
 }
 
+/** @throws {TypeError} where the target cannot do what the options ask for */
+export function checkTarget(backend: Backend, options: ResolvedOptions): void {
+  const { maxWaiting } = options;
+  refuseWithoutQueue(backend, { maxWaiting });
+  for (const option of ['rate', 'budgets', 'groupLimit'] as const) {
+    if (options[option] !== undefined) checkRateTarget(backend, option);
+  }
+}
+
 /** @throws {TypeError} where there is no queue in which a rate could be kept */
-export function checkRateTarget(backend: Backend): void {
-  if (backend.setRate !== undefined) return;
+export function checkRateTarget(
+  backend: Backend,
+  option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
+): void {
+  const method = option === 'groupLimit' ? 'setGroupLimit' : 'setRate';
+  if (backend[method] !== undefined) return;
   throw typeError(
-    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+    `${option}: expected none on several masters, because a quorum has no queue, nor on a backend without ${method}, got one`,
   );
 }
 

@@ -7,6 +7,7 @@ import type { Lease } from './core/lease.js';
 import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
 import { acquireTogether } from './core/together.js';
+import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
 import { checkHandleData, Handle, runHolding } from './handle.js';
@@ -22,14 +23,16 @@ import {
   checkFunction,
   checkName,
   checkRateTarget,
+  checkTarget,
   resolveAcquire,
   resolveClose,
+  resolveGroupLimit,
   resolveOptions,
   resolveRate,
   resolveTry,
   withReplicas,
 } from './options.js';
-import { onceListened } from './events.js';
+import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
   PoolReports,
   SemaphoreEvents,
@@ -38,11 +41,14 @@ import type {
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
+import type { BudgetOptions } from './arguments/budgets.js';
+import { checkBudgetName, resolveBudget } from './arguments/budgets.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { storedLimitMessage } from './arguments/stored-limit.js';
-import { formatValue, quoted, showAs, withoutCredentials } from './arguments/shown.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
+import { checkMostPermits, checkRequest } from './arguments/target.js';
+import { rangeError } from './arguments/validation.js';
 
 interface PermitsOf {
   readonly semaphore: Semaphore;
@@ -91,9 +97,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
-    this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
+    checkTarget(this.#backend, this.#options);
     this.#key = { prefix: this.#options.prefix, name: this.name };
-    if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
@@ -119,6 +124,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   get limit(): number {
     return this.#permits.link.limit;
+  }
+
+  /** @internal What this process holds of it. */
+  get heldHere(): HeldHere | undefined {
+    const { link } = this.#permits;
+    return link.client.registry.heldHere(link.place);
   }
 
   /**
@@ -151,13 +162,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
-      const params = resolveAcquire(options);
+      const params = resolveAcquire(options, undefined, this.#options.budgets);
       params.signal?.throwIfAborted();
-      this.#checkPermits(params.permits);
-      const { group, priority } = params.order ?? {};
-      this.#refuseWithoutQueue('group', group === '' ? undefined : group);
-      this.#refuseWithoutQueue('priority', priority);
-      this.#refuseWithoutQueue('onWaiting', params.onWaiting);
+      checkRequest(this.#backend, params);
       // A clock of the user's own may throw.
       return this.#permits.acquire(params).then(this.#toHandle);
     } catch (error) {
@@ -182,7 +189,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
-    this.#checkPermits(permits);
+    checkMostPermits(this.#backend, permits);
     const lease = await this.#permits.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
@@ -197,7 +204,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   ): Promise<readonly Handle[] | null> | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
-      semaphore.#checkPermits(permits);
+      checkMostPermits(semaphore.#backend, permits);
       return { local: semaphore.#permits, permits };
     });
     const leases = acquireTogether(wanted, signal);
@@ -321,6 +328,34 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
+   * Changes a budget for every process that uses this name, as `setRate` does the rate.
+   * @param name as in the option `budgets`
+   * @param budget as in the option; undefined: there is none, whatever processes were made with
+   * @throws as `setRate`
+   */
+  async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
+    checkBudgetName('name', name);
+    const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
+    checkRateTarget(this.#backend, 'budgets');
+    this.#assertOpen();
+    await this.#permits.admin.setRate(resolved, name);
+  }
+
+  /**
+   * Changes how many permits each group may hold at once, for every process that uses this name,
+   * whatever `groupLimit` it was made with. Nobody loses a permit. Kept until a day after the last
+   * use.
+   * @param limit as the option; undefined: any number, whatever processes were made with
+   * @throws as `setRate`
+   */
+  async setGroupLimit(limit: number | undefined): Promise<void> {
+    resolveGroupLimit(limit);
+    checkRateTarget(this.#backend, 'groupLimit');
+    this.#assertOpen();
+    await this.#permits.admin.setGroupLimit(limit);
+  }
+
+  /**
    * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its
    * slots and gets a new fencing token. Its former holder finds it lost at its next extension at
    * the latest; the latest of several adopters wins.
@@ -389,19 +424,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return this.close();
   }
 
-  #checkPermits(permits: number): void {
-    const { mostPermits = Infinity } = this.#backend;
-    if (permits <= mostPermits) return;
-    throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
-  }
-
-  #refuseWithoutQueue(option: string, value: unknown): void {
-    if (value === undefined || this.#backend.hasNoQueue !== true) return;
-    throw typeError(
-      `${option}: expected none, because a quorum has no queue, got ${formatValue(value)}`,
-    );
-  }
-
   #keep(lease: Lease | undefined): Handle {
     // Closed meanwhile: a lease without a handle would be extended for ever.
     if (lease === undefined) throw new ClosedError(this.name);
@@ -464,9 +486,4 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     return this.#permits.close(drain);
   }
-}
-
-function refuseEventsOfHandles(event: unknown): void {
-  if (event !== 'lost' && event !== 'released') return;
-  throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
 }

@@ -10,13 +10,13 @@ export function optionNames(names: string): OptionNames {
 }
 
 export const SEMAPHORE_OPTIONS: OptionNames = optionNames(
-  'limit ttl extendEvery retry prefix label replicas maxWaiting rate keeper clock',
+  'limit ttl extendEvery retry prefix label replicas maxWaiting rate budgets groupLimit keeper clock',
 );
 /** Of an `acquire` of several at once. */
 export const DEADLINE_OPTIONS: OptionNames = optionNames('timeout signal');
 /** Of an `acquire` whose permits are known. */
 export const WAIT_OPTIONS: OptionNames = optionNames(
-  'timeout signal group weight priority onWaiting',
+  'timeout signal group weight priority cost onWaiting',
 );
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
 
@@ -31,6 +31,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   label: 'identifier owner holder',
   permits: 'count tokens units',
   rate: 'ratelimit limiter reservoir mintime',
+  budgets: 'budget quotas',
+  groupLimit: 'pergroup maxpergroup grouplimits concurrencypergroup',
+  cost: 'costs price',
   maxWaiting: 'maxqueue maxqueued maxqueuesize maxpending queuelimit queuesize highwater',
   group: 'tenant tenantid groupid',
   priority: 'prio',

@@ -56,6 +56,8 @@ export interface Backend {
    * nobody could keep it.
    */
   setRate?(call: SetRateCall): Promise<SetRateReply>;
+  /** Stores the group limit that counts for everyone. */
+  setGroupLimit?(call: SetGroupLimitCall): Promise<SetRateReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
@@ -109,7 +111,10 @@ export interface ReplicaRequirement {
   readonly timeout: number;
 }
 
-/** How many permits may be granted in a period, see `RateOptions`. */
+/**
+ * How many permits may be granted in a period, see `RateOptions`; of a budget, how many units that
+ * requests cost.
+ */
 export interface Rate {
   /** In each period, minimum 1. */
   readonly permits: number;
@@ -118,6 +123,12 @@ export interface Rate {
   /** At once, after a pause; minimum 1. */
   readonly burst: number;
 }
+
+/** Rates of what requests cost, by name. */
+export type Budgets = Readonly<Record<string, Rate>>;
+
+/** Units of budgets, by name. */
+export type Costs = Readonly<Record<string, number>>;
 
 /** A request for one ticket. */
 export interface TicketRequest {
@@ -134,6 +145,8 @@ export interface TicketRequest {
   readonly arrival: number | undefined;
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
+  /** What its grant is charged of the budgets that count. Left out: nothing. */
+  readonly cost?: Costs | undefined;
   /** Whether it asks for its position, if it is queued. */
   readonly asksProgress?: boolean;
 }
@@ -191,6 +204,13 @@ export interface AcquireCall extends Call {
    * or a period, whichever is longer.
    */
   readonly rate?: Rate | undefined;
+  /** Apply as the rate does, each where `setRate` stored none of its name. */
+  readonly budgets?: Budgets | undefined;
+  /**
+   * Permits that each group may hold at once. Applies as the rate does, where `setGroupLimit`
+   * stored none.
+   */
+  readonly groupLimit?: number | undefined;
   /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
   readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
@@ -304,6 +324,11 @@ export interface ReleaseCall extends Call {
    * backend knows for sure.
    */
   readonly ids: readonly string[];
+  /**
+   * One for each id: what a ticket has spent of budgets in place of what it was charged, which is
+   * settled once, when it is given back.
+   */
+  readonly spent?: readonly (Costs | undefined)[] | undefined;
 }
 
 export interface ReleaseReply extends Reply {
@@ -331,9 +356,18 @@ export interface SetLimitReply extends Reply {
 export interface SetRateCall extends Call {
   /** Undefined: nobody is held back by a rate. */
   readonly newRate: Rate | undefined;
+  /** The name of a budget that it is about. Left out: the rate. */
+  readonly budget?: string | undefined;
   /**
    * Server time after which the call must change nothing: somebody else may have set another since.
    */
+  readonly notAfter?: number | undefined;
+}
+
+export interface SetGroupLimitCall extends Call {
+  /** Undefined: groups may hold any number, whatever callers name. */
+  readonly newGroupLimit: number | undefined;
+  /** Server time after which the call must change nothing. */
   readonly notAfter?: number | undefined;
 }
 
@@ -414,6 +448,10 @@ export interface InspectCall {
   readonly limit: number;
   /** Counts where no other is known. */
   readonly rate?: Rate | undefined;
+  /** Count where no others are known. */
+  readonly budgets?: Budgets | undefined;
+  /** Counts where no other is known. */
+  readonly groupLimit?: number | undefined;
 }
 
 /** Some of the names in use. */
@@ -435,6 +473,10 @@ export interface InspectReply {
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
   /** Left out where none counts. */
   readonly rate?: RateState | undefined;
+  /** By name; left out where none counts. */
+  readonly budgets?: Readonly<Record<string, BudgetState>> | undefined;
+  /** How many permits each group may hold at once. Left out where no such limit counts. */
+  readonly groupLimit?: number | undefined;
   /** Permits, not tickets, that are held. */
   readonly held: number;
   /** Requests, not permits, that wait. */
@@ -454,6 +496,20 @@ export interface RateState extends Rate {
   readonly from: 'setRate' | 'caller' | 'options';
   /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
   readonly nextIn: number;
+}
+
+/** A budget that counts; see `Semaphore.inspect`. */
+export interface BudgetState {
+  /** Units in each period. */
+  readonly amount: number;
+  /** The period in milliseconds. */
+  readonly per: number;
+  /** Units at once, after a pause. */
+  readonly burst: number;
+  /** As of a rate, with `setBudget` in place of `setRate`. */
+  readonly from: 'setBudget' | 'caller' | 'options';
+  /** How many units of the burst are used now; more than the burst where it is in debt. */
+  readonly used: number;
 }
 
 /** A semaphore in a list of all; what has expired is not counted. */
@@ -495,6 +551,8 @@ export interface HolderState {
   readonly heldFor: number;
   /** The holder's `label` option. */
   readonly label: string;
+  /** Its `group` option; left out: it has none. */
+  readonly group?: string;
 }
 
 /** One request that waits; see `Semaphore.inspect`. */

@@ -1,4 +1,4 @@
-import type { Rate, RateState } from './backend.js';
+import type { BudgetState, Budgets, Rate, RateState } from './backend.js';
 
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
@@ -20,7 +20,7 @@ export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
 const MOST_ADDED = 1e15;
 
 /** Between two permits at a steady rate. */
-function intervalOf({ permits, per }: Rate): number {
+export function intervalOf({ permits, per }: Rate): number {
   return microseconds(per) / permits;
 }
 
@@ -60,6 +60,34 @@ export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now:
 /** The rate of an option, where nobody has asked by it yet. */
 export function unasked(rate: Rate | undefined): RateState | undefined {
   return rate && { ...rate, from: 'options', nextIn: 0 };
+}
+
+/** @param now in microseconds */
+export function budgetState(
+  rate: Rate,
+  arrivals: Arrivals,
+  now: number,
+  from: BudgetState['from'],
+): BudgetState {
+  const { permits: amount, per, burst } = rate;
+  const left = Math.max(0, onClockAt(now, arrivals).tat - now);
+  return { amount, per, burst, from, used: left / intervalOf(rate) };
+}
+
+/**
+ * The budgets that count, by name, and those of the options that nobody has asked by yet. `known`:
+ * null where it is stored that there is none.
+ */
+export function budgetsShown(
+  known: ReadonlyMap<string, BudgetState | null>,
+  own: Budgets = {},
+): { readonly budgets?: Readonly<Record<string, BudgetState>> } {
+  const all = new Map(known);
+  for (const [name, rate] of Object.entries(own)) {
+    if (!all.has(name)) all.set(name, budgetState(rate, NO_ARRIVALS, 0, 'options'));
+  }
+  const counting = [...all].filter((one): one is [string, BudgetState] => one[1] !== null);
+  return counting.length === 0 ? {} : { budgets: Object.fromEntries(counting) };
 }
 
 export function microseconds(milliseconds: number): number {

@@ -18,6 +18,7 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
   ['web', async () => (await import('./commands/web.js')).webCommand],
   ['limit', async () => (await import('./commands/limit.js')).limitCommand],
   ['rate', async () => (await import('./commands/rate.js')).rateCommand],
+  ['budget', async () => (await import('./commands/budget.js')).budgetCommand],
   ['revoke', async () => (await import('./commands/revoke.js')).revokeCommand],
   ['completion', async () => (await import('./commands/completion.js')).completionOf(allCommands)],
 ]);

@@ -1,4 +1,4 @@
-import type { RateOptions, SemaphoreState } from '../index.js';
+import type { BudgetOptions, RateOptions, SemaphoreState } from '../index.js';
 import { listSemaphores, Semaphore } from '../index.js';
 import { samplerFor } from '../sampler/sampler-for.js';
 import type { Sampler } from '../sampler/sampler.js';
@@ -106,6 +106,11 @@ export class Operator {
   /** Undefined: there is none. */
   setRate(name: string, rate: RateOptions | undefined): Promise<void> {
     return this.#change(name, (semaphore) => semaphore.setRate(rate));
+  }
+
+  /** Undefined: there is none. */
+  setBudget(name: string, budget: string, given: BudgetOptions | undefined): Promise<void> {
+    return this.#change(name, (semaphore) => semaphore.setBudget(budget, given));
   }
 
   /** False when there is no such ticket. */

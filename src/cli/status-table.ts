@@ -5,6 +5,7 @@ import { showDuration } from './duration.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { limitText, loadStyle, permitBar } from './permits.js';
+import { showBudget } from './budget.js';
 import { showRate, showRateState } from './rate.js';
 import type { Line } from './style.js';
 import { lineOf } from './style.js';
@@ -105,7 +106,7 @@ const NO_NUMBER: Readonly<Record<string, string>> = {
 };
 
 function headline(summary: SemaphoreSummary): string {
-  const { name, held, waiting, limit, rate } = summary;
+  const { name, held, waiting, limit, rate, budgets = {} } = summary;
   if (limit === null && rate === undefined && held + waiting === 0) {
     return `${printable(name)}: not in use`;
   }
@@ -114,5 +115,6 @@ function headline(summary: SemaphoreSummary): string {
   const longest = longestWait(summary);
   const since = longest === '' ? '' : `, the longest for ${longest}`;
   const pace = rate === undefined ? '' : `, rate ${showRateState(rate)}`;
-  return `${printable(name)}: ${held} ${of}, ${waiting} waiting${since}${pace}`;
+  const used = Object.entries(budgets).map(([budget, state]) => `, ${budget} ${showBudget(state)}`);
+  return `${printable(name)}: ${held} ${of}, ${waiting} waiting${since}${pace}${used.join('')}`;
 }

@@ -33,9 +33,17 @@ export class Admin {
     this.#link.forgetOtherLimit();
   }
 
-  async setRate(newRate: Rate | undefined): Promise<void> {
-    await this.#change('setRate', 'setting the rate of', (backend, call) =>
-      backend.setRate?.({ ...call, newRate }),
+  /** `budget`: the name of one in place of the rate. */
+  async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
+    const what = `setting ${budget === undefined ? 'the rate' : 'a budget'} of`;
+    await this.#change('setRate', what, (backend, call) =>
+      backend.setRate?.({ ...call, newRate, budget }),
+    );
+  }
+
+  async setGroupLimit(newGroupLimit: number | undefined): Promise<void> {
+    await this.#change('setGroupLimit', 'setting the group limit of', (backend, call) =>
+      backend.setGroupLimit?.({ ...call, newGroupLimit }),
     );
   }
 
@@ -67,8 +75,9 @@ export class Admin {
   }
 
   async inspect(): Promise<InspectReply> {
+    const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
-      this.#link.client.backend.inspect({ ...this.#link.call, rate: this.#link.options.rate }),
+      this.#link.client.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
     this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;

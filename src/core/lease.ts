@@ -95,7 +95,7 @@ export class Lease extends Release implements ExtendItem {
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;
     this.#kept = this.link.keep?.(this);
-    this.link.onHeld();
+    this.link.onHeld(this.slots.length);
     this.#setBeat(now, remaining);
     return true;
   }
@@ -316,7 +316,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage !== 'lost') this.stage = stage;
     if (wasHeld && !staysKnown) this.link.forget(this);
     if (wasHeld) this.#kept?.stop();
-    if (wasHeld) this.link.onHeldNoMore();
+    if (wasHeld) this.link.onHeldNoMore(this.slots.length);
     this.#extensions?.end(() => this.lossError());
   }
 

@@ -3,6 +3,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  Costs,
   ExtendCall,
   ExtendReply,
   ReleaseCall,
@@ -22,7 +23,8 @@ const MOST_RENEWALS = 500;
 export type LinkOptions = Pick<
   ResolvedOptions,
   'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'maxWaiting' | 'rate'
->;
+> &
+  Partial<Pick<ResolvedOptions, 'budgets' | 'groupLimit'>>;
 
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
@@ -45,6 +47,7 @@ export interface ExtendItem extends Item<ExtendVerdict> {
 
 export interface ReleaseItem extends Item<ReleaseVerdict> {
   readonly id: string;
+  readonly spent: Costs | undefined;
 }
 
 type AcquirePart = Part<SemaphoreLink, AcquireItem>;
@@ -58,6 +61,7 @@ export interface Batchers {
 
 // Not written where they are used: each use would make a function.
 const idOf = ({ id }: { readonly id: string }): string => id;
+const hasSpent = ({ spent }: ReleaseItem): boolean => spent !== undefined;
 /** A request that waits already costs the server twice as much as a new one. */
 const addWeight = (sum: number, { arrival }: AcquireItem): number =>
   sum + (arrival === undefined ? 1 : 2);
@@ -139,7 +143,8 @@ function extendCall({
 
 function releaseCall({ owner: { call }, items }: Part<SemaphoreLink, ReleaseItem>): ReleaseCall {
   const { key, limit, client } = call;
-  return { key, limit, client, ids: items.map(idOf) };
+  const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
+  return { key, limit, client, ids: items.map(idOf), spent };
 }
 
 /**
@@ -156,9 +161,21 @@ export function acquireCalls(
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
     const { key, limit, client } = owner.call;
-    const { ttl, label, maxWaiting, rate } = owner.options;
+    const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
     // Field by field: a spread costs several times as much on this path.
-    return { key, limit, client, ttl, label, notAfter, maxWaiting, rate, requests: items };
+    return {
+      key,
+      limit,
+      client,
+      ttl,
+      label,
+      notAfter,
+      maxWaiting,
+      rate,
+      budgets,
+      groupLimit,
+      requests: items,
+    };
   });
 }
 

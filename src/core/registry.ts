@@ -1,4 +1,5 @@
 import type { EndedTicket, PushedGrant, PushedTurn, SemaphoreKey } from '../backends/backend.js';
+import type { HeldHere } from '../errors.js';
 import { placeOf } from '../backends/place-of.js';
 import { parseTicketId, ticketId } from '../backends/ticket-id.js';
 import { withTimeout } from '../time/call-timeout.js';
@@ -22,7 +23,12 @@ const SEARCH_PAUSE_MS = 20;
  * to its calls. Were it a stray, it would be gone before its release comes to find it.
  */
 export type Permit = Release &
-  Partial<Pick<Request, 'beat' | 'askAgain' | 'onGrant' | 'onTurn' | 'onReportedGone' | 'lose'>>;
+  Partial<
+    Pick<
+      Request,
+      'stage' | 'heldSince' | 'beat' | 'askAgain' | 'onGrant' | 'onTurn' | 'onReportedGone' | 'lose'
+    >
+  >;
 
 /** The semaphore objects of this process on one backend: a grant finds its request by its id. */
 export class Registry {
@@ -64,6 +70,13 @@ export class Registry {
       if (permit === undefined) this.#giveBack(key, grant.id);
       else permit.onGrant?.(grant);
     }
+  }
+
+  /** What the semaphore objects of that place hold together. Undefined: nothing. */
+  heldHere(place: string): HeldHere | undefined {
+    const held = this.#semaphores.of(place).flatMap(({ link }) => link.heldHere ?? []);
+    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
+    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
   }
 
   onTurn(key: SemaphoreKey, turn: PushedTurn): void {

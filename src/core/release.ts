@@ -1,3 +1,4 @@
+import type { Costs } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError } from '../errors.js';
 import type { BackoffOptions } from '../time/backoff.js';
@@ -139,6 +140,8 @@ export class Releases {
  */
 export class Release implements ReleaseItem {
   readonly id: string;
+  /** What it has spent of budgets, where its holder says so. */
+  spent: Costs | undefined = undefined;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */

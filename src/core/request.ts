@@ -1,5 +1,6 @@
 import type {
   AcquireVerdict,
+  Costs,
   PushedGrant,
   PushedTurn,
   QueuedVerdict,
@@ -8,6 +9,7 @@ import type {
   SemaphoreKey,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
+import type { HeldHere } from '../errors.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
 import type { ResolvedAcquire } from '../options.js';
 import { tooManyPermits } from '../options.js';
@@ -42,6 +44,7 @@ export class Request extends Lease implements AcquireItem {
   readonly #waiters: Waiters;
   readonly permits: number;
   readonly order: RequestOrder | undefined;
+  readonly cost: Costs | undefined;
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #signal: AbortSignal | undefined;
@@ -63,11 +66,12 @@ export class Request extends Lease implements AcquireItem {
   constructor(waiters: Waiters, id: string, params: AcquireParams) {
     super(waiters.releases, id);
     const { link } = waiters;
-    const { permits, order, timeout, signal, onWaiting } = params;
+    const { permits, order, cost, timeout, signal, onWaiting } = params;
     this.stage = 'sent';
     this.#waiters = waiters;
     this.permits = permits;
     this.order = order;
+    this.cost = cost;
     this.#timeout = timeout;
     this.#signal = signal;
     this.#onWaiting = onWaiting;
@@ -204,7 +208,7 @@ export class Request extends Lease implements AcquireItem {
     const fail = (error: unknown): void =>
       this.abandon(error ?? new Error('onWaiting threw nothing'));
     try {
-      const given: unknown = onWaiting(progress);
+      const given: unknown = onWaiting({ ...progress, heldHere: this.#heldHere()?.permits ?? 0 });
       // Not for every value: a promise costs as much as the rest of a call.
       if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
     } catch (error) {
@@ -320,7 +324,12 @@ export class Request extends Lease implements AcquireItem {
     const trouble = this.#trouble(now);
     if (timeout === undefined) return acquiringFailed(key, trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
-    return new AcquireTimeoutError({ name: key.name, timeout, waited, attempts, limit }, trouble);
+    const details = { name: key.name, timeout, waited, attempts, limit };
+    return new AcquireTimeoutError({ ...details, heldHere: this.#heldHere() }, trouble);
+  }
+
+  #heldHere(): HeldHere | undefined {
+    return this.link.client.registry.heldHere(this.link.place);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */

@@ -2,6 +2,7 @@ import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
+import type { HeldHere } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { awaitAtMost, callTimeout } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
@@ -57,6 +58,7 @@ export class SemaphoreLink implements Owner {
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #callers = 0;
   #held = 0;
+  #permits = 0;
   #onNothingHeld: (() => void) | undefined;
 
   constructor(client: Client, key: SemaphoreKey, options: LinkOptions, keep?: Keep) {
@@ -126,12 +128,28 @@ export class SemaphoreLink implements Owner {
     if (this.#callers === 0) this.deadlines.stop();
   }
 
-  onHeld(): void {
-    this.#held += 1;
+  /** What its holders have, and for how long. Undefined: nothing is held. */
+  get heldHere(): HeldHere | undefined {
+    if (this.#permits === 0) return undefined;
+    const now = this.clock.monotonic();
+    let since = now;
+    for (const { stage, heldSince = now } of this.permits.values()) {
+      if (stage !== 'held') continue;
+      since = heldSince;
+      break;
+    }
+    const { label } = this.options;
+    return { permits: this.#permits, limit: this.#limit, heldFor: now - since, label };
   }
 
-  onHeldNoMore(): void {
+  onHeld(permits: number): void {
+    this.#held += 1;
+    this.#permits += permits;
+  }
+
+  onHeldNoMore(permits: number): void {
     this.#held -= 1;
+    this.#permits -= permits;
     if (this.#held > 0) return;
     this.beats.stop();
     this.endDrain();

@@ -237,7 +237,7 @@ export class OrderedAcquisition {
     const name = missing?.semaphore.name ?? '';
     const waited = clock.monotonic() - this.#started;
     return new AcquireTimeoutError(
-      { name, timeout, waited, attempts: this.#attempts },
+      { name, timeout, waited, attempts: this.#attempts, heldHere: missing?.semaphore.heldHere },
       this.#lastError,
     );
   }

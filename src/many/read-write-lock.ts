@@ -14,7 +14,10 @@ import { formatValue } from '../arguments/shown.js';
 import { rangeError, typeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
-export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | 'rate'> {
+export interface ReadWriteLockOptions extends Omit<
+  SemaphoreOptions,
+  'limit' | 'rate' | 'groupLimit'
+> {
   /**
    * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
    * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
@@ -55,10 +58,12 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
     super();
     checkOptions(options, SEMAPHORE_OPTIONS);
-    const { limit = DEFAULT_LIMIT, rate }: { limit?: number | undefined; rate?: unknown } = options;
-    if (rate !== undefined) {
+    const { limit = DEFAULT_LIMIT } = options;
+    for (const option of ['rate', 'groupLimit']) {
+      const value: unknown = Reflect.get(options, option);
+      if (value === undefined) continue;
       throw typeError(
-        `rate: expected none, because a writer takes all permits, got ${formatValue(rate)}`,
+        `${option}: expected none, because a writer takes all permits, got ${formatValue(value)}`,
       );
     }
     this.#limit = integer('limit', limit, 1, MOST_PERMITS);

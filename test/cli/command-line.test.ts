@@ -15,7 +15,17 @@ import { hasColors, plainText } from '../../src/cli/style.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
 import { redsemHere } from './in-process.js';
 
-const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'rate', 'revoke', 'completion'];
+const COMMANDS = [
+  'run',
+  'status',
+  'list',
+  'watch',
+  'limit',
+  'rate',
+  'budget',
+  'revoke',
+  'completion',
+];
 
 describe('the command line', () => {
   it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
@@ -101,6 +111,14 @@ describe('the command line', () => {
       rate: { permits: 9, per: 1_296_000_000 },
     });
     for (const [argv, message] of [
+      [
+        '--cost tokens x -- true',
+        '--cost: expected a name and a value as in tokens=4000, got "tokens"',
+      ],
+      [
+        '--budget tokens=9 x -- true',
+        '--budget: expected a rate such as 10/s, 100/m or 5000/h, got "9"',
+      ],
       ['--rate 100 x -- true', '--rate: expected a rate such as 10/s, 100/m or 5000/h, got "100"'],
       ['--rate 1/w x -- true', '--rate: expected a rate'],
       ['--rate 1.5/s x -- true', '--rate: expected a rate'],

@@ -26,7 +26,7 @@ describeStarted(
         expect({ lines: stdout.split('\n'), stderr }).to.deep.equal({
           lines: [
             'status;',
-            'run;status;list;watch;web;limit;rate;revoke;completion;',
+            'run;status;list;watch;web;limit;rate;budget;revoke;completion;',
             '--interval;',
             'bash;zsh;fish;',
             'deploys;dev\\ tools;',

@@ -109,6 +109,23 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     });
   });
 
+  it('set a budget, which counts for waiters at once, and show it', async () => {
+    await withSemaphores(server(), async (open) => {
+      const semaphore = open('llm', 9);
+      expect((await call('budget', 'llm', 'tokens')).stdout).to.equal('none\n');
+      expect(await call('budget', 'llm', 'tokens', '1000/d')).to.deep.equal(silent);
+      await semaphore.acquire({ cost: { tokens: 900 } });
+      const waiting = semaphore.acquire({ cost: { tokens: 200 } });
+      await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
+      const used = '1000/d, 900 of 1000 used\n';
+      expect((await call('budget', 'llm', 'tokens')).stdout).to.equal(used);
+      const { stdout } = await call('status', 'llm');
+      expect(stdout).to.include(`, tokens ${used.trim()}`);
+      expect(await call('budget', 'llm', 'tokens', 'none')).to.deep.equal(silent);
+      await waiting;
+    });
+  });
+
   it('pause with a limit of 0, and change the limit by a number', async () => {
     await withSemaphores(server(), async (open) => {
       const semaphore = open('paused', 2);

@@ -19,6 +19,7 @@ import { abortCases } from './cases/abort-cases.js';
 import { acquireAllCases } from './cases/acquire-all-cases.js';
 import { acquireCases } from './cases/acquire-cases.js';
 import { argumentCases } from './cases/argument-cases.js';
+import { budgetCases } from './cases/budget-cases.js';
 import { closeCases } from './cases/close-cases.js';
 import { faceCases } from './cases/face-cases.js';
 import { keyCases } from './cases/key-cases.js';
@@ -53,6 +54,7 @@ export const allGroups: readonly CaseGroup[] = [
   closeCases,
   limitCases,
   rateCases,
+  budgetCases,
   warningCases,
   unnoticedCases,
   operatorCases,

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 
-import type { Rate, RequestOrder } from '../../src/backends/backend.js';
+import type { Costs, Rate, RequestOrder } from '../../src/backends/backend.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
-import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';
+import { type Ask, LockStep, type Loss, type Member, type Terms } from './lock-step.js';
 import { closeFixtures, RedisFixture } from './port-fixture.js';
 import { Pushes } from './pushes.js';
 
@@ -31,6 +31,9 @@ const ACTS = {
   otherLimit: 0,
   otherRate: 0,
   setRate: 0,
+  otherTerms: 0,
+  setGroupLimit: 0,
+  setBudget: 0,
   pass: 60,
   stall: 3,
   stepBack: 1,
@@ -50,6 +53,8 @@ interface Habits {
   readonly batch?: number;
   /** Of what new requests get one. */
   readonly orders?: readonly (RequestOrder | undefined)[];
+  /** Of what new requests cost. */
+  readonly costs?: readonly (Costs | undefined)[];
   readonly maxWaiting?: number;
   /** Every other request asks how long it may have to wait. */
   readonly progress?: boolean;
@@ -142,6 +147,40 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a'), order('b', 5), order('', 1, 3), undefined],
     acts: { otherRate: 8, setRate: 5, stall: 4, stepBack: 0 },
   },
+  'caps of groups': {
+    limit: 6,
+    largest: 2,
+    orders: [order('a'), order('b', 3), order('c', 1, 2), order('a', 1, 2), undefined],
+    acts: { otherTerms: 15, stall: 4, adopt: 8, revoke: 8, askTogether: 5 },
+  },
+  'a live cap, a live limit, progress and losses': {
+    limit: 5,
+    largest: 3,
+    progress: true,
+    orders: [order('a', 2), order('b'), order('ü, |', 1, 9), undefined, undefined],
+    acts: { ...OPERATIONS, otherTerms: 5, setGroupLimit: 15, stall: 6, lose: 6 },
+  },
+  'a cap and a bounded queue': {
+    limit: 4,
+    maxWaiting: 5,
+    orders: [order('a'), order('b'), undefined],
+    acts: { otherTerms: 15, setGroupLimit: 5, stall: 15, setLimit: 6 },
+  },
+  'budgets and settlements': {
+    limit: 9,
+    largest: 2,
+    longestPause: 250,
+    costs: [{ tokens: 40 }, { tokens: 7, 'x-y.z_1': 3 }, undefined, { tokens: 250 }],
+    acts: { otherTerms: 10, otherRate: 5, stall: 4, adopt: 8, revoke: 8, stepBack: 0 },
+  },
+  'live budgets, caps, groups and losses': {
+    limit: 5,
+    largest: 2,
+    longestPause: 300,
+    orders: [order('a'), order('b', 5), order('', 1, 3), undefined],
+    costs: [{ tokens: 40 }, { tokens: 7, 'x-y.z_1': 3 }, undefined],
+    acts: { ...OPERATIONS, otherTerms: 8, setBudget: 8, setGroupLimit: 6, lose: 3, stepBack: 0 },
+  },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
 
@@ -152,6 +191,19 @@ const RATES: readonly (Rate | undefined)[] = [
   { permits: 7, per: 1000, burst: 3 },
   { permits: 100, per: 30_000, burst: 5 },
   { permits: 10_000, per: 1000, burst: 1 },
+];
+
+const TERMS: readonly Terms[] = [
+  { groupLimit: 2 },
+  { groupLimit: 3, budgets: { tokens: { permits: 900, per: 1000, burst: 90 } } },
+  {
+    groupLimit: 1,
+    budgets: {
+      tokens: { permits: 70, per: 100, burst: 200 },
+      'x-y.z_1': { permits: 10, per: 1000, burst: 1 },
+    },
+  },
+  {},
 ];
 
 interface Step {
@@ -195,6 +247,7 @@ class Program {
   readonly #all: readonly Mine[];
   /** What requests were made with. */
   readonly #orders = new Map<string, RequestOrder | undefined>();
+  readonly #costs = new Map<string, Costs | undefined>();
   #made = 0;
 
   constructor(pair: LockStep, habits: Habits) {
@@ -252,7 +305,7 @@ class Program {
       case 'release': {
         const share = dice < 20 ? 1 : 0.5;
         const given = [...some([...held], picks, share), ...some([...waiting], picks, 0.2)];
-        return this.#release(mine, dice % 10 === 0 ? [...given, ...given] : given);
+        return this.#release(mine, dice % 10 === 0 ? [...given, ...given] : given, first);
       }
       case 'adopt':
         return this.#adopt(mine, this.#anyId(first), dice, late);
@@ -270,6 +323,12 @@ class Program {
         return pair.useRate(member, RATES[first % RATES.length]);
       case 'setRate':
         return pair.setRate(member, RATES[first % RATES.length], late);
+      case 'otherTerms':
+        return pair.useTerms(member, TERMS[first % TERMS.length] ?? {});
+      case 'setGroupLimit':
+        return pair.setGroupLimit(member, dice < 25 ? undefined : 1 + (first % limit), late);
+      case 'setBudget':
+        return pair.setBudget(member, 'tokens', RATES[first % RATES.length], late);
       case 'pass':
         return pair.pass(Math.round((longestPause * 4 * first) / 99) / 4);
       case 'stall':
@@ -287,12 +346,13 @@ class Program {
   }
 
   async #ask(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
-    const { largest = 1, batch = 1, orders = [undefined] } = this.#habits;
+    const { largest = 1, batch = 1, orders = [undefined], costs = [undefined] } = this.#habits;
     const wanted = dice < 50 ? picks.flatMap((pick) => Array(batch).fill(pick) as number[]) : picks;
     const asks = wanted.map((pick, i): Ask => {
       // Now and then more than the limit.
       const id = this.#newId(mine, 1 + (pick % largest));
       this.#orders.set(id, orders[(pick + dice + i) % orders.length]);
+      this.#costs.set(id, costs[(pick + dice + i) % costs.length]);
       return { id, how: i > wanted.length * 0.7 ? 'try' : 'wait' };
     });
     // A process asks again for all that it waits for; new requests may travel with those.
@@ -310,11 +370,12 @@ class Program {
   }
 
   async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {
-    const ordered = asks.map((ask) => {
+    const full = asks.map((ask) => {
       const asksProgress = this.#habits.progress === true && ask.id.length % 2 === 0;
-      return { ...ask, order: this.#orders.get(ask.id), asksProgress };
+      const [given, cost] = [this.#orders.get(ask.id), this.#costs.get(ask.id)];
+      return { ...ask, order: given, cost, asksProgress };
     });
-    const { verdicts } = await this.#pair.acquire(mine.member, ordered);
+    const { verdicts } = await this.#pair.acquire(mine.member, full);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;
       if (kind === 'queued') mine.waiting.add(id);
@@ -323,8 +384,12 @@ class Program {
     });
   }
 
-  async #release(mine: Mine, ids: readonly string[]): Promise<void> {
-    await this.#pair.release(mine.member, [...ids, 'never.1'], ids.length % 2 === 0);
+  async #release(mine: Mine, ids: readonly string[], pick = 0): Promise<void> {
+    // Some say what they have spent: less, the same, or more.
+    const spent = ids.map((_, i) =>
+      this.#habits.costs === undefined || (pick + i) % 3 === 0 ? undefined : { tokens: pick },
+    );
+    await this.#pair.release(mine.member, [...ids, 'never.1'], ids.length % 2 === 0, spent);
     for (const id of ids) for (const list of [mine.held, mine.waiting]) list.delete(id);
   }
 

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import type {
   AcquireReply,
   AdoptReply,
+  Budgets,
+  Costs,
   EndedTicket,
   PushedGrant,
   RequestOrder,
@@ -24,13 +26,20 @@ export interface Ask {
   readonly how: 'wait' | 'try' | 'again';
   readonly order?: RequestOrder | undefined;
   readonly asksProgress?: boolean;
+  readonly cost?: Costs | undefined;
+}
+
+/** What a member was made with besides. */
+export interface Terms {
+  readonly budgets?: Budgets;
+  readonly groupLimit?: number;
 }
 
 /** What is lost with each of these, besides what Redis can make again from the rest. */
 const LOSSES = {
   everything: undefined,
   tickets: /^tickets$/,
-  queue: /^(?:requests|queue|clients|parked|flows?:.*)$/,
+  queue: /^(?:requests|queue|clients|parked|capped|flows?:.*)$/,
 } as const;
 
 export type Loss = keyof typeof LOSSES;
@@ -56,9 +65,10 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   async acquire(asks: readonly Ask[], options: CallOptions): Promise<AcquireReply> {
-    const requests = asks.map(({ id, how, order, asksProgress }) =>
-      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how, order, asksProgress),
-    );
+    const requests = asks.map(({ id, how, order, asksProgress, cost }) => {
+      const place = how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how;
+      return request(id, place, order, asksProgress, cost);
+    });
     const reply = await this.fixture.acquire(requests, options);
     reply.verdicts.forEach((verdict, i) => {
       const id = asks[i]?.id ?? '';
@@ -140,6 +150,7 @@ export class LockStep {
   /** What members were made with that have another limit than the rest, or a rate. */
   readonly #limits = new Map<string, number>();
   readonly #rates = new Map<string, Rate | undefined>();
+  readonly #terms = new Map<string, Terms>();
   /** How many may wait, if any number may not. */
   maxWaiting: number | undefined;
   #latest: number;
@@ -171,6 +182,11 @@ export class LockStep {
   useRate({ name }: Member, rate: Rate | undefined): void {
     this.#rated = true;
     this.#rates.set(name, rate);
+  }
+
+  useTerms({ name }: Member, terms: Terms): void {
+    this.#rated = true;
+    this.#terms.set(name, terms);
   }
 
   pass(milliseconds: number): void {
@@ -219,8 +235,13 @@ export class LockStep {
     await this.#both(call);
   }
 
-  async release(member: Member, ids: readonly string[], knowsLimit: boolean): Promise<void> {
-    const options = { ...this.#of(member), ...(knowsLimit ? {} : { limit: 0 }) };
+  async release(
+    member: Member,
+    ids: readonly string[],
+    knowsLimit: boolean,
+    spent: readonly (Costs | undefined)[] = [],
+  ): Promise<void> {
+    const options = { ...this.#of(member), ...(knowsLimit ? {} : { limit: 0 }), spent };
     await this.#both(async ({ fixture }) => {
       const { storedLimit, otherLimit, ...reply } = await fixture.release(ids, options);
       return knowsLimit ? { ...reply, storedLimit, otherLimit } : reply;
@@ -236,6 +257,18 @@ export class LockStep {
     this.#rated = true;
     const options = { ...this.#of(member), notAfter };
     await this.#both(({ fixture }) => fixture.setRate(rate, options));
+  }
+
+  async setBudget(member: Member, name: string, rate: Rate | undefined, notAfter?: number) {
+    this.#rated = true;
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.setBudget(name, rate, options));
+  }
+
+  async setGroupLimit(member: Member, limit: number | undefined, notAfter?: number) {
+    this.#rated = true;
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.setGroupLimit(limit, options));
   }
 
   async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
@@ -340,7 +373,8 @@ export class LockStep {
 
   #of({ name: client, ttl, label }: Member): CallOptions {
     const limit = this.#limits.get(client) ?? this.redis.fixture.limit;
-    return { client, ttl, label, limit, rate: this.#rates.get(client) };
+    const terms = this.#terms.get(client);
+    return { client, ttl, label, limit, rate: this.#rates.get(client), ...terms };
   }
 }
 

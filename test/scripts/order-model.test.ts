@@ -33,10 +33,13 @@ class Program {
   readonly #sides: readonly PortFixture[];
   readonly #held: ModelRequest[] = [];
   readonly #waiting = new Map<string, ModelRequest>();
+  readonly #groupLimit: number | undefined;
   #made = 0;
 
-  constructor(sides: readonly PortFixture[]) {
+  constructor(sides: readonly PortFixture[], groupLimit: number | undefined) {
     this.#sides = sides;
+    this.#groupLimit = groupLimit;
+    this.#model.groupLimit = groupLimit ?? Infinity;
   }
 
   async do({ act, picks }: Step): Promise<void> {
@@ -55,7 +58,8 @@ class Program {
 
   async #ask([group, weight, priority, size]: Step['picks']): Promise<void> {
     this.#made += 1;
-    const permits = 1 + (size % 5 === 0 ? size % LIMIT : 0);
+    const most = Math.min(LIMIT, this.#groupLimit ?? LIMIT);
+    const permits = 1 + (size % 5 === 0 ? size % most : 0);
     const name = of(GROUPS, group);
     const order = {
       group: name,
@@ -68,6 +72,7 @@ class Program {
     await this.#compare(async (side) => {
       const { verdicts, grants } = await side.acquire([request(asked.id, 'wait', order)], {
         ttl: HOUR,
+        groupLimit: this.#groupLimit,
       });
       const own = verdicts[0]?.kind === 'granted' ? [asked.id] : [];
       return [...own, ...grants.map(({ id }) => id)];
@@ -76,7 +81,9 @@ class Program {
 
   async #release(at: number): Promise<void> {
     const [given] = this.#held.splice(at % Math.max(this.#held.length, 1), 1);
-    if (given !== undefined) await this.#giveBack(given.id);
+    if (given === undefined) return;
+    this.#model.release(given);
+    await this.#giveBack(given.id);
   }
 
   async #withdraw(at: number): Promise<void> {
@@ -120,17 +127,23 @@ function of<T>(list: readonly T[], number: number): T {
 describeWithServer('the order of the queue', (server) => {
   after(closeFixtures);
 
-  it('is that of its model, in memory and on Redis', async () => {
+  for (const groupLimit of [undefined, 1, 2]) {
+    const what = groupLimit === undefined ? '' : `, with ${groupLimit} for each group`;
+    it(`is that of its model, in memory and on Redis${what}`, () => follows(groupLimit));
+  }
+
+  let programs = 0;
+  async function follows(groupLimit: number | undefined): Promise<void> {
     const redis = new RedisFixture(server(), { limit: LIMIT });
-    let programs = 0;
     const property = fc.asyncProperty(steps, async (list) => {
       programs += 1;
       redis.moveTo(`model-${programs}`, LIMIT);
-      const program = new Program([new MemoryFixture({ limit: LIMIT, time: redis.time }), redis]);
+      const memory = new MemoryFixture({ limit: LIMIT, time: redis.time });
+      const program = new Program([memory, redis], groupLimit);
       for (const step of list) await program.do(step);
       await program.end();
       await redis.expectNothingLeft();
     });
     await check(property, 20);
-  });
+  }
 });

@@ -5,6 +5,8 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  Budgets,
+  Costs,
   GrantListener,
   InspectReply,
   PushedGrant,
@@ -32,6 +34,9 @@ export interface CallOptions {
   readonly notAfter?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly rate?: Rate | undefined;
+  readonly budgets?: Budgets | undefined;
+  readonly groupLimit?: number | undefined;
+  readonly spent?: readonly (Costs | undefined)[];
   readonly fencingTokens?: readonly number[];
 }
 
@@ -48,7 +53,12 @@ export interface FixtureOptions {
 }
 
 export type FullBackend = Backend &
-  Required<Pick<Backend, 'setLimit' | 'setRate' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
+  Required<
+    Pick<
+      Backend,
+      'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'
+    >
+  >;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `info` stays, in milliseconds. */
@@ -109,7 +119,8 @@ export abstract class PortFixture {
 
   release(gone: string | readonly string[], options: CallOptions = {}) {
     const list = typeof gone === 'string' ? [gone] : gone;
-    return only(this.backend.release([{ ...this.#call(list[0], options), ids: list }]));
+    const { spent } = options;
+    return only(this.backend.release([{ ...this.#call(list[0], options), ids: list, spent }]));
   }
 
   setLimit(newLimit: number | undefined, options: CallOptions = {}) {
@@ -118,6 +129,14 @@ export abstract class PortFixture {
 
   setRate(newRate: Rate | undefined, options: CallOptions = {}) {
     return this.backend.setRate({ ...this.#call(undefined, options), newRate });
+  }
+
+  setBudget(budget: string, newRate: Rate | undefined, options: CallOptions = {}) {
+    return this.backend.setRate({ ...this.#call(undefined, options), newRate, budget });
+  }
+
+  setGroupLimit(newGroupLimit: number | undefined, options: CallOptions = {}) {
+    return this.backend.setGroupLimit({ ...this.#call(undefined, options), newGroupLimit });
   }
 
   addPermits(delta: number, id: string, options: CallOptions = {}) {
@@ -199,10 +218,11 @@ export abstract class PortFixture {
   /** What calls have in common; each takes of it what it needs. */
   #call(firstId: string | undefined, options: CallOptions) {
     const { ttl = this.ttl, limit = this.limit, label = 'label' } = options;
-    const { notAfter, maxWaiting, rate } = options;
+    const { notAfter, maxWaiting, rate, budgets, groupLimit } = options;
     const client = options.client ?? parseTicketId(firstId ?? '')?.client ?? 'nobody';
     this.longest = Math.max(this.longest, ttl);
-    return { key: this.key, limit, client, ttl, label, notAfter, maxWaiting, rate };
+    const terms = { maxWaiting, rate, budgets, groupLimit };
+    return { key: this.key, limit, client, ttl, label, notAfter, ...terms };
   }
 }
 
@@ -280,6 +300,8 @@ export class RedisFixture extends PortFixture {
     const flows = replies.flatMap(([, members], priority) =>
       (members as string[]).map((member) => `flow:${priority}:${member.slice(17)}`),
     );
+    const capped = await this.redis.zrange(this.keyOf('capped'), 0, -1);
+    flows.push(...capped.map((name) => `flow:${name.replace(' ', ':')}`));
     const others = [...DERIVED, ...BESIDE, ...heads, ...flows].map((part) => this.keyOf(part));
     return [...keysOf(this.key), ...others];
   }
@@ -347,7 +369,7 @@ export class RedisFixture extends PortFixture {
 const BESIDE: readonly string[] = ['changes', 'revoked'];
 
 /** And those that are there only while a request waits, or a slot is free below others. */
-const DERIVED: readonly string[] = ['slots', 'requests', 'queue', 'clients', 'parked'];
+const DERIVED: readonly string[] = 'slots requests queue clients parked groups capped'.split(' ');
 
 /** What `tickets` holds when no ticket is left. */
 const SIGN = ['.', '9000000000000000'];
@@ -380,10 +402,11 @@ export function request(
   how: 'wait' | 'try' | number = 'wait',
   order?: RequestOrder,
   asksProgress = false,
+  cost?: Costs,
 ): TicketRequest {
   const permits = parseTicketId(id)?.permits ?? 1;
   const arrival = typeof how === 'number' ? how : undefined;
-  return { id, permits, wait: how !== 'try', arrival, order, asksProgress };
+  return { id, permits, wait: how !== 'try', arrival, order, asksProgress, cost };
 }
 
 export function granted(verdict: AcquireVerdict | undefined): Granted {

@@ -10,9 +10,10 @@ export interface ModelRequest {
 /** What has one priority and one group. */
 interface Flow {
   readonly priority: number;
+  readonly group: string;
   readonly waiting: ModelRequest[];
-  /** Of the first. */
-  tag: number;
+  /** Of the first; undefined while its group has no room for it. */
+  tag: number | undefined;
 }
 
 /**
@@ -22,38 +23,64 @@ interface Flow {
  * The first request of each flow is its head, and heads alone have a tag: virtual time when the
  * request becomes the head, and its cost. The head with the lowest tag is next. The virtual time of
  * a priority is the tag of its last grant: self-clocked fair queueing (Golestani, INFOCOM 1994).
+ *
+ * A flow whose group is at the group limit has no head; it gets one with a new tag when a permit of
+ * the group comes back. A head whose group came to the limit by a grant of another priority is none
+ * from when it would be next.
  */
 export class OrderModel {
   readonly #flows = new Map<string, Flow>();
   readonly #times = new Map<number, number>();
   readonly #arrivals = new Map<string, number>();
+  readonly #held = new Map<string, number>();
+  groupLimit = Infinity;
 
   add(request: ModelRequest): void {
     this.#arrivals.set(request.id, this.#arrivals.size);
-    const { priority } = request;
+    const { priority, group } = request;
     const flow = this.#flows.get(keyOf(request));
     if (flow !== undefined) return void flow.waiting.push(request);
-    const tag = this.#timeOf(priority) + costOf(request);
-    this.#flows.set(keyOf(request), { priority, waiting: [request], tag });
+    const made = { priority, group, waiting: [request], tag: undefined };
+    this.#flows.set(keyOf(request), made);
+    this.#lead(made, this.#timeOf(priority));
   }
 
   /** The first head, if it fits: one that does not fit blocks those behind it. */
   next(free: number): ModelRequest | undefined {
-    const [first] = [...this.#flows.values()].toSorted((a, b) => this.#compare(a, b));
+    if (free <= 0) return undefined;
+    const heads = [...this.#flows.values()].filter(({ tag }) => tag !== undefined);
+    const [first] = heads.toSorted((a, b) => this.#compare(a, b));
     const [request] = first?.waiting ?? [];
-    if (first === undefined || request === undefined || request.permits > free) return undefined;
+    if (first?.tag === undefined || request === undefined) return undefined;
+    if (!this.#hasRoom(request)) {
+      first.tag = undefined;
+      return this.next(free);
+    }
+    if (request.permits > free) return undefined;
     const time = Math.max(this.#timeOf(first.priority), first.tag);
     this.#times.set(first.priority, time);
+    this.#held.set(request.group, (this.#held.get(request.group) ?? 0) + request.permits);
     this.#shift(first, time);
     return request;
+  }
+
+  release({ group, permits }: ModelRequest): void {
+    this.#held.set(group, (this.#held.get(group) ?? 0) - permits);
+    for (const flow of this.#flows.values()) {
+      if (flow.group === group && flow.tag === undefined) {
+        this.#lead(flow, this.#timeOf(flow.priority));
+      }
+    }
   }
 
   withdraw(id: string): void {
     for (const flow of this.#flows.values()) {
       const place = flow.waiting.findIndex((one) => one.id === id);
       const [first] = flow.waiting;
-      if (place === 0 && first !== undefined) this.#shift(flow, flow.tag - costOf(first));
-      else if (place > 0) flow.waiting.splice(place, 1);
+      if (place === 0 && first !== undefined) {
+        const time = this.#timeOf(flow.priority);
+        this.#shift(flow, flow.tag === undefined ? time : flow.tag - costOf(first));
+      } else if (place > 0) flow.waiting.splice(place, 1);
     }
   }
 
@@ -68,7 +95,9 @@ export class OrderModel {
     for (const [id, arrival] of this.#arrivals) copy.#arrivals.set(id, arrival);
     for (const [priority, time] of this.#times) copy.#times.set(priority, time);
     for (const [key, flow] of this.#flows) {
-      copy.#flows.set(key, { ...flow, waiting: [...flow.waiting] });
+      const copied = { ...flow, waiting: [...flow.waiting] };
+      copy.#flows.set(key, copied);
+      if (flow.tag === undefined) copy.#lead(copied, copy.#timeOf(flow.priority));
     }
     const ids: string[] = [];
     for (let one = copy.next(Infinity); one !== undefined; one = copy.next(Infinity)) {
@@ -81,10 +110,20 @@ export class OrderModel {
   #shift(flow: Flow, start: number): void {
     const [left] = flow.waiting.splice(0, 1);
     const [follower] = flow.waiting;
-    if (follower !== undefined) flow.tag = start + costOf(follower);
+    if (follower !== undefined) this.#lead(flow, start);
     else if (left !== undefined) this.#flows.delete(keyOf(left));
     const waits = [...this.#flows.values()].some(({ priority }) => priority === flow.priority);
     if (!waits) this.#times.delete(flow.priority);
+  }
+
+  #lead(flow: Flow, start: number): void {
+    const [first] = flow.waiting;
+    if (first === undefined) return;
+    flow.tag = this.#hasRoom(first) ? start + costOf(first) : undefined;
+  }
+
+  #hasRoom({ group, permits }: ModelRequest): boolean {
+    return (this.#held.get(group) ?? 0) + permits <= this.groupLimit;
   }
 
   #timeOf(priority: number): number {
@@ -93,7 +132,8 @@ export class OrderModel {
 
   #compare(one: Flow, other: Flow): number {
     if (one.priority !== other.priority) return other.priority - one.priority;
-    if (one.tag !== other.tag) return one.tag - other.tag;
+    const [a = 0, b = 0] = [one.tag, other.tag];
+    if (a !== b) return a - b;
     return this.#arrivalOf(one) - this.#arrivalOf(other);
   }
 

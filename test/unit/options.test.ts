@@ -56,6 +56,9 @@ describe('a client of another kind', () => {
   }
 });
 
+/** One unit in each millisecond. */
+const ONE = { amount: 1, per: 1 };
+
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
     const resolved = resolveOptions({ limit: 5 });
@@ -68,6 +71,8 @@ describe('options', () => {
       replicas: undefined,
       maxWaiting: undefined,
       rate: undefined,
+      budgets: undefined,
+      groupLimit: undefined,
       keeper: undefined,
       label: `${hostname()}:${process.pid}`,
       clock: systemClock,
@@ -93,7 +98,8 @@ describe('options', () => {
       clock: new ManualClock(),
       keeper: { open: () => () => undefined },
     };
-    expect(resolveOptions(given)).to.deep.equal(given);
+    const others = { budgets: undefined, groupLimit: 1 };
+    expect(resolveOptions({ ...given, groupLimit: 1 })).to.deep.equal({ ...given, ...others });
     const long = { limit: 1, extendEvery: 0, ttl: 2_147_483_647 };
     expect(resolveOptions(long)).to.include(long);
     const rate = { permits: 1, per: 31_536_000_000 };
@@ -127,6 +133,19 @@ describe('options', () => {
       { rate: { permits: 1, per: 15_768_000_000, burst: 3 } },
       'RangeError: rate.burst: expected an integer from 1 to 2, got 3',
     ],
+    [
+      { budgets: { tokens: { amount: 0, per: 60_000 } } },
+      'RangeError: budgets.tokens.amount: expected an integer >= 1, got 0',
+    ],
+    [
+      { budgets: { 'a b': { amount: 1, per: 1 } } },
+      'TypeError: budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b" (string)',
+    ],
+    [
+      { budgets: Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, ONE])) },
+      'RangeError: budgets: expected at most 4, got 5',
+    ],
+    [{ groupLimit: 0 }, 'RangeError: groupLimit: expected an integer >= 1, got 0'],
     [undefined, 'TypeError: options: expected an object with a limit, got undefined'],
   ] as const) {
     it(`are refused: ${message}`, () => {
@@ -138,7 +157,7 @@ describe('options', () => {
   }
 
   it('of acquire have their documented defaults, and take what is given', () => {
-    const none = { order: undefined, onWaiting: undefined };
+    const none = { order: undefined, cost: undefined, onWaiting: undefined };
     const expected = { timeout: Infinity, signal: undefined, permits: 1, ...none };
     for (const given of [undefined, {}, { priority: 0 }]) {
       expect(resolveAcquire(given)).to.deep.equal(expected);
@@ -156,6 +175,21 @@ describe('options', () => {
     );
   });
 
+  it('of acquire name budgets that there are, and whole units', () => {
+    const budgets = { tokens: { permits: 1, per: 1, burst: 1 } };
+    const cost = (given: object) => () =>
+      resolveAcquire({ cost: given as never }, undefined, budgets);
+    expect({ ...cost({ tokens: 4000 })().cost }).to.deep.equal({ tokens: 4000 });
+    for (const [given, message] of [
+      [{ tokns: 1 }, 'TypeError: cost.tokns: expected a name among budgets (tokens), got 1'],
+      [{ tokens: 1.5 }, 'RangeError: cost.tokens: expected an integer >= 0, got 1.5'],
+      [{ tokens: '1' }, 'TypeError: cost.tokens: expected a number, got "1"'],
+      [[1], 'TypeError: cost: expected an object by names of budgets, got an array'],
+    ] as const) {
+      expect(refusal(cost(given))).to.match(new RegExp(`^${message.replace(/[()]/g, '.')}`));
+    }
+  });
+
   // What is written, and what the message suggests.
   const hints: Readonly<Record<string, string>> = {
     lockTimeout: 'did you mean ttl?',
@@ -168,7 +202,7 @@ describe('options', () => {
     timeout: 'it is an option of acquire',
     acquireTimeout: 'did you mean timeout, an option of acquire?',
     driftFactor:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, keeper, clock',
+      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, budgets, groupLimit, keeper, clock',
     maxQueueSize: 'did you mean maxWaiting?',
     tenantId: 'did you mean group, an option of acquire?',
   };

@@ -49,6 +49,8 @@ const options = {
   replicas: undefined,
   maxWaiting: undefined,
   rate: undefined,
+  budgets: undefined,
+  groupLimit: undefined,
   keeper: undefined,
   clock: undefined,
 } satisfies Record<keyof Omit<SemaphoreOptions, 'limit'>, object | undefined>;
@@ -59,6 +61,7 @@ const acquire: Record<keyof AcquireOptions, undefined> = {
   group: undefined,
   weight: undefined,
   priority: undefined,
+  cost: undefined,
   onWaiting: undefined,
 };
 

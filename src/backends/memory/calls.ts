@@ -1,14 +1,22 @@
 import type * as port from '../backend.js';
+import * as gcra from '../gcra.js';
 import { inOrderOfGrants } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
-import { timeOf } from './order.js';
-import { showRate, storeRate } from './rate.js';
+import { timeOf, useCap } from './order.js';
+import { RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
 import { add, drop, isLate, purge, renew, toldOf, type Said, type Semaphore } from './semaphore.js';
 import { isAlive, leave } from './serve.js';
 import { slotsOf } from './slots.js';
 
-export function giveBack(s: Semaphore, { ids }: port.ReleaseCall): Said<port.ReleaseReply> {
-  const released = ids.map((id) => drop(s, id));
+export function giveBack(s: Semaphore, call: port.ReleaseCall): Said<port.ReleaseReply> {
+  const { ids, spent } = call;
+  const released = ids.map((id) => {
+    const { charged } = s.keys.tickets.get(id) ?? {};
+    const isDropped = drop(s, id);
+    const costs = spent?.[ids.indexOf(id)];
+    if (isDropped && costs !== undefined) settlePrice(s, charged, costs);
+    return isDropped;
+  });
   for (const id of s.waiting > 0 ? ids : []) {
     const r = s.keys.requests.get(id);
     if (r !== undefined) leave(s, r);
@@ -45,7 +53,7 @@ export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply>
     tickets.delete(found.id);
     expiries.remove(found);
     adopted.set(origin, newId);
-    ({ fencingToken } = add(s, { id: newId, ranges: found.ranges }, call));
+    ({ fencingToken } = add(s, { ...found, id: newId }, call));
     tellEnded(s, found.id, 'missing');
   }
   return { ticket: { slots: slotsOf(found.ranges), fencingToken, before: found.id } };
@@ -109,7 +117,18 @@ export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.A
 export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRateReply> {
   const late = isLate(s, call);
   if (!late) {
-    storeRate(s, call.newRate);
+    storeMeter(s, call.budget ?? RATE, call.newRate);
+    s.configured = s.own;
+  }
+  return { late };
+}
+
+export function setGroupLimit(s: Semaphore, call: port.SetGroupLimitCall): Said<port.SetRateReply> {
+  const late = isLate(s, call);
+  const { newGroupLimit: permits } = call;
+  if (!late) {
+    s.hasNoCap = permits === undefined;
+    useCap(s, permits === undefined ? undefined : { permits, until: undefined });
     s.configured = s.own;
   }
   return { late };
@@ -137,9 +156,11 @@ export function inspect(s: Semaphore, call: port.InspectCall, now: number): port
   purge(s, now);
   const rate = showRate(s, call.rate, now);
   const { tickets, slots, requests, flows } = s.keys;
-  const holders = [...tickets.values()].map(({ id, ranges, fencingToken, expiresAt, label }) => {
-    const heldFor = Math.max(0, now - fencingToken / 1000);
-    return { id, slots: slotsOf(ranges), fencingToken, expiresIn: expiresAt - now, heldFor, label };
+  const holders = [...tickets.values()].map((ticket) => {
+    const { id, ranges, fencingToken, expiresAt, label, group } = ticket;
+    const [heldFor, expiresIn] = [Math.max(0, now - fencingToken / 1000), expiresAt - now];
+    const held = { id, slots: slotsOf(ranges), fencingToken, expiresIn, heldFor, label };
+    return group === '' ? held : { ...held, group };
   });
   const standings = [...requests.values()].map((r) => {
     const { isParked: parked } = r;
@@ -152,7 +173,15 @@ export function inspect(s: Semaphore, call: port.InspectCall, now: number): port
     },
   );
   const counts = { held: slots.held, waiting: waiters.length };
-  return { ...limitOf(s, call), ...(rate && { rate }), ...counts, holders, waiters };
+  const budgets = gcra.budgetsShown(showBudgets(s, now), call.budgets);
+  const rules = { ...limitOf(s, call), ...(rate && { rate }), ...budgets, ...capOf(s, call, now) };
+  return { ...rules, ...counts, holders, waiters };
+}
+
+function capOf({ cap, hasNoCap }: Semaphore, call: port.InspectCall, now: number) {
+  const isOn = (cap?.until ?? Infinity) > gcra.microseconds(now);
+  const groupLimit = hasNoCap ? undefined : ((isOn ? cap?.permits : undefined) ?? call.groupLimit);
+  return groupLimit === undefined ? {} : { groupLimit };
 }
 
 function limitOf({ stored, configured }: Semaphore, call: port.InspectCall) {

@@ -1,7 +1,7 @@
 import type { PushedGrant, Reply } from '../backend.js';
 import { isOrdered, settleOrder, type Waiting } from './order.js';
 import { settlePace } from './progress.js';
-import { rateTime } from './rate.js';
+import { payTime } from './rate.js';
 import { NOTHING, type Semaphore } from './semaphore.js';
 
 /** Notifies other clients of their grants; those of the caller go with the reply. */
@@ -20,10 +20,10 @@ function publish({ key, server, client, grants }: Semaphore): readonly PushedGra
  */
 function turnByRate(s: Semaphore, waits: Waiting): number {
   const r = isOrdered(s) ? s.turn : waits;
-  if (r?.client !== s.client || rateTime(s, r.permits) <= s.time) return Infinity;
+  if (r?.client !== s.client || payTime(s, r) <= s.time) return Infinity;
   const { requests } = s.keys;
   const before = isOrdered(s) ? [] : [...requests.values()].filter((o) => o.arrival < r.arrival);
-  return Math.ceil(rateTime(s, r.permits, before.length)) / 1000;
+  return Math.ceil(payTime(s, r, before.length)) / 1000;
 }
 
 /** When the caller should ask again. `waits`: the first of its requests that does. */
@@ -49,7 +49,7 @@ export function close(s: Semaphore): Reply {
   const grants = publish(s);
   const { turn, asked, moved, client } = s;
   const isNews = asked === undefined || (moved && turn?.client !== client);
-  if (turn !== undefined && isNews) tellTurn(s, turn, rateTime(s, turn.permits));
+  if (turn !== undefined && isNews) tellTurn(s, turn, payTime(s, turn));
   const reply = { serverTime: s.now, grants };
   return s.told === NOTHING ? reply : { ...reply, ...s.told };
 }

@@ -93,6 +93,10 @@ export class MemoryBackend implements port.Backend {
     return this.#one(call, script.setRate);
   }
 
+  setGroupLimit(call: port.SetGroupLimitCall): Promise<port.SetRateReply> {
+    return this.#one(call, script.setGroupLimit);
+  }
+
   addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
     return this.#one(call, script.addPermits);
   }

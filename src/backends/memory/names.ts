@@ -69,16 +69,20 @@ export class Names {
 }
 
 /** From when on nothing of it counts any more: it was not used for so long. */
-function forgottenAt({ lastUse, rate }: Semaphore): number {
-  return Math.max(lastUse, (rate?.arrivals.tat ?? 0) / 1000) + KEYS_LIFE_MS;
+function forgottenAt({ lastUse, meters }: Semaphore): number {
+  const used = Array.from(meters?.values() ?? [], ({ arrivals }) => arrivals.tat / 1000);
+  return Math.max(lastUse, ...used) + KEYS_LIFE_MS;
 }
 
 /** Until when something of it counts, if it is not called. */
 function emptyAt(semaphore: Semaphore, now: number): number {
-  const { isBusy, lastUse, stored, rate, remembers } = semaphore;
+  const { isBusy, lastUse, stored, meters, cap, hasNoCap, remembers } = semaphore;
   const forgotten = forgottenAt(semaphore);
   if (isBusy) return lastUse > now ? lastUse : forgotten;
-  if (stored !== undefined) return forgotten;
-  const rated = rate ? Math.max(rate.until ?? Infinity, rate.arrivals.tat) / 1000 : -Infinity;
-  return Math.min(forgotten, Math.max(rated, remembers));
+  if (stored !== undefined || hasNoCap) return forgotten;
+  const until = Array.from(meters?.values() ?? [], (meter) =>
+    Math.max(meter.until ?? Infinity, meter.arrivals.tat),
+  );
+  if (cap !== undefined) until.push(cap.until ?? Infinity);
+  return Math.min(forgotten, Math.max(remembers, ...until.map((time) => time / 1000)));
 }

@@ -1,10 +1,12 @@
 import type { AcquireCall, RequestOrder, TicketRequest } from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
+import { type Cap, countGroup, countGroups, hasRoom } from './caps.js';
+import { isPriced } from './rate.js';
 import type { Semaphore, Terms } from './semaphore.js';
 
 /** A request, as far as its ticket is concerned. */
-export type Wanted = Pick<TicketRequest, 'id' | 'permits'>;
+export type Wanted = Pick<TicketRequest, 'id' | 'permits' | 'order' | 'cost'>;
 
 /** A request that waits. */
 export interface Waiting extends Heaped, Wanted, Terms {
@@ -13,7 +15,8 @@ export interface Waiting extends Heaped, Wanted, Terms {
   readonly arrival: number;
   readonly order: RequestOrder;
   readonly flow: string;
-  readonly cost: number;
+  /** By how much it comes after virtual time. */
+  readonly step: number;
   /** It asks for more than the limit, and waits aside. */
   isParked: boolean;
 }
@@ -28,23 +31,26 @@ export interface Flow extends Heaped {
 /** The heads of one priority, and its virtual time: the tag of the last grant. */
 export interface Heads {
   readonly flows: Heap<Flow>;
+  /** Those that have no head, since their groups are at the cap. */
+  readonly capped: Set<Flow>;
   time: number;
 }
 
 /** The flow of requests without options. */
-const PLAIN = flowOf(NO_ORDER);
+export const PLAIN = flowOf(NO_ORDER);
 
 export const arrivalOf = ({ arrival }: Waiting): number => arrival;
 export const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
 
 export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: number): Waiting {
-  const { id, permits, order = NO_ORDER } = asked;
+  const { id, permits, order = NO_ORDER, cost } = asked;
   const { client, ttl, label } = call;
-  const [flow, cost] = [flowOf(order), costOf(permits, order)];
-  return { id, client, permits, arrival, ttl, label, order, flow, cost, isParked: false, place: 0 };
+  const [flow, step] = [flowOf(order), costOf(permits, order)];
+  const asks = { id, client, permits, cost, arrival, ttl, label };
+  return { ...asks, order, flow, step, isParked: false, place: 0 };
 }
 
-function headOf(s: Semaphore, flow: string): Waiting | undefined {
+export function headOf(s: Semaphore, flow: string): Waiting | undefined {
   return s.keys.flows.get(flow)?.waiting.lowest;
 }
 
@@ -53,7 +59,7 @@ export function timeOf(s: Semaphore, priority: number): number {
   return s.keys.times.get(priority)?.time ?? 0;
 }
 
-/** The first of the flow is its head. */
+/** The first of the flow becomes its head, where its group has room for it. */
 function lead(s: Semaphore, flow: Flow, start: number): void {
   const { lowest: head } = flow.waiting;
   if (head === undefined) return;
@@ -61,11 +67,19 @@ function lead(s: Semaphore, flow: Flow, start: number): void {
   const { priority } = head.order;
   let heads = times.get(priority);
   if (heads === undefined) {
-    heads = { flows: new Heap<Flow>(({ tag = 0 }) => tag, headArrival), time: 0 };
+    const flows = new Heap<Flow>(({ tag = 0 }) => tag, headArrival);
+    heads = { flows, capped: new Set(), time: 0 };
     times.set(priority, heads);
   }
   const isNew = flow.tag === undefined;
-  flow.tag = start + head.cost;
+  if (!hasRoom(s, head)) {
+    if (!isNew) heads.flows.remove(flow);
+    flow.tag = undefined;
+    heads.capped.add(flow);
+    return;
+  }
+  heads.capped.delete(flow);
+  flow.tag = start + head.step;
   if (isNew) heads.flows.add(flow);
   else heads.flows.moved(flow);
 }
@@ -76,17 +90,44 @@ function beginOrder(s: Semaphore): void {
   if (plain !== undefined && s.keys.times.size === 0) lead(s, plain, 0);
 }
 
+/** Permits of the group came back. */
+export function freeGroup(s: Semaphore, group: string, permits: number): void {
+  if (s.cap === undefined) return;
+  countGroup(s, group, -permits);
+  for (const [priority, { capped, time }] of s.keys.times) {
+    const flow = s.keys.flows.get(flowOf({ priority, group, weight: 1 }));
+    if (flow !== undefined && capped.has(flow)) lead(s, flow, time);
+  }
+}
+
+/** The cap that counts from here on. */
+export function useCap(s: Semaphore, cap: Cap | undefined): void {
+  const before = s.cap;
+  s.cap = cap;
+  if (cap !== undefined && before === undefined) {
+    countGroups(s);
+    beginOrder(s);
+  }
+  if (before === undefined || (cap?.permits ?? Infinity) <= before.permits) return;
+  for (const { capped, time } of s.keys.times.values()) {
+    for (const flow of capped) lead(s, flow, time);
+  }
+}
+
 /** Takes its place in its flow: before the head, where it was dropped and came earlier. */
 export function join(s: Semaphore, r: Waiting): void {
   const { flows, times } = s.keys;
-  if (r.flow !== PLAIN) beginOrder(s);
+  if (r.flow !== PLAIN || s.cap !== undefined) beginOrder(s);
   const flow = flows.get(r.flow) ?? { waiting: new Heap(arrivalOf), tag: undefined, place: 0 };
   const head = flow.waiting.lowest;
   flow.waiting.add(r);
   flows.set(r.flow, flow);
-  if (r.flow === PLAIN && times.size === 0) return;
-  if (head === undefined) lead(s, flow, timeOf(s, r.order.priority));
-  else if (r === flow.waiting.lowest) lead(s, flow, (flow.tag ?? 0) - head.cost);
+  if (r.flow === PLAIN && times.size === 0 && s.cap === undefined) return;
+  const time = timeOf(s, r.order.priority);
+  if (head === undefined) lead(s, flow, time);
+  else if (r === flow.waiting.lowest) {
+    lead(s, flow, flow.tag === undefined ? time : flow.tag - head.step);
+  }
 }
 
 /** Leaves its flow, as its head or not. */
@@ -99,22 +140,29 @@ export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   waiting.remove(r);
   if (waiting.size === 0) flows.delete(r.flow);
   const heads = times.get(r.order.priority);
-  if (heads === undefined || tag === undefined || !isHead) return;
-  const start = isGranted ? Math.max(heads.time, tag) : tag - r.cost;
+  if (heads === undefined || (!heads.capped.has(flow) && (tag === undefined || !isHead))) return;
+  const start =
+    tag === undefined ? heads.time : isGranted ? Math.max(heads.time, tag) : tag - r.step;
   if (isGranted) heads.time = start;
   if (waiting.size > 0) return lead(s, flow, start);
-  heads.flows.remove(flow);
-  if (heads.flows.size === 0) times.delete(r.order.priority);
+  if (tag !== undefined) heads.flows.remove(flow);
+  heads.capped.delete(flow);
+  if (heads.flows.size + heads.capped.size === 0) times.delete(r.order.priority);
 }
 
 /** The next of all. */
 export function first(s: Semaphore): Waiting | undefined {
   const { times } = s.keys;
   for (let priority = 9; priority >= 0 && times.size > 0; priority -= 1) {
-    const flow = times.get(priority)?.flows.lowest;
-    if (flow !== undefined) return flow.waiting.lowest;
+    const heads = times.get(priority)?.flows;
+    for (let flow = heads?.lowest; flow !== undefined; flow = heads?.lowest) {
+      const { lowest } = flow.waiting;
+      if (lowest === undefined || hasRoom(s, lowest)) return lowest;
+      // Its group is at a cap that has shrunk, or by a grant of another priority.
+      lead(s, flow, 0);
+    }
   }
-  return headOf(s, PLAIN);
+  return times.size > 0 ? undefined : headOf(s, PLAIN);
 }
 
 /**
@@ -123,13 +171,13 @@ export function first(s: Semaphore): Waiting | undefined {
 export function settleOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
   const [heads, plain, head] = [times.get(0), flows.get(PLAIN), headOf(s, PLAIN)];
-  if (heads === undefined || plain === undefined || head === undefined) return;
-  if (times.size > 1 || heads.flows.size > 1 || plain.tag !== heads.time + head.cost) return;
+  if (heads === undefined || plain === undefined || head === undefined || s.cap) return;
+  if (times.size > 1 || heads.flows.size > 1 || plain.tag !== heads.time + head.step) return;
   plain.tag = undefined;
   times.clear();
 }
 
-/** Whether anything but arrival may decide. */
-export function isOrdered({ keys: { parked, times } }: Semaphore): boolean {
-  return parked.size + times.size > 0;
+/** Whether anything but arrival decides who is next, or when. */
+export function isOrdered(s: Semaphore): boolean {
+  return s.keys.parked.size + s.keys.times.size > 0 || isPriced(s);
 }

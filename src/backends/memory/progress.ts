@@ -39,7 +39,8 @@ function positionOf(s: Semaphore, r: Waiting): number {
   const turns = flow.waiting.all().filter(({ arrival }) => arrival < r.arrival).length;
   const own = times.get(r.order.priority)?.flows;
   if (own === undefined) return turns;
-  let before = own.all().filter((other) => isBefore(other, flow)).length;
+  const isAhead = (other: Flow): boolean => flow.tag === undefined || isBefore(other, flow);
+  let before = own.all().filter(isAhead).length;
   for (const [priority, { flows: heads }] of times) {
     if (priority > r.order.priority) before += heads.size;
   }

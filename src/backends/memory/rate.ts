@@ -1,72 +1,165 @@
-import type { Rate, RateState } from '../backend.js';
+import type { BudgetState, Budgets, Costs, Rate, RateState } from '../backend.js';
 import * as gcra from '../gcra.js';
 import { RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
 
-/** What was used of a rate. */
-export interface KnownRate {
+/** What was used of a rate, or of a budget. */
+export interface Meter {
   /** Undefined: it is stored that there is none. */
   readonly rate: Rate | undefined;
-  /** Undefined: `setRate` stored it. Else callers that name none are free of it from then on. */
+  /** Undefined: it is stored. Else callers that name none are free of it from then on. */
   readonly until: number | undefined;
   readonly arrivals: gcra.Arrivals;
+  /** By how much settlements have moved its arrival time back. */
+  readonly returned: number;
 }
+
+/** A budget that counts. */
+export interface Charge {
+  readonly price: number;
+  /** When time has given it all back. */
+  readonly due: number;
+}
+
+interface Priced {
+  readonly permits: number;
+  readonly cost?: Costs | undefined;
+}
+
+/** The name of the rate among the budgets. */
+export const RATE = '';
 
 /** Takes a rate as the one that counts. What was used of the one before stays used. */
-function useRate(s: Semaphore, rate: Rate, until: number | undefined): void {
-  const { rate: before = rate, arrivals = gcra.NO_ARRIVALS } = s.rate ?? {};
-  s.rate = { rate, until, arrivals: gcra.underRate(rate, before, arrivals, s.time) };
+function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
+  const known = s.meters?.get(name);
+  const { rate: before = rate, arrivals = gcra.NO_ARRIVALS, returned = 0 } = known ?? {};
+  const moved = gcra.underRate(rate, before, arrivals, s.time);
+  (s.meters ??= new Map()).set(name, { rate, until, arrivals: moved, returned });
 }
 
-export function readRate(s: Semaphore, read: KnownRate): void {
-  if (s.time >= read.arrivals.granted) return;
-  s.rate = { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) };
+export function readMeters(s: Semaphore): void {
+  for (const [name, read] of s.meters ?? []) {
+    if (s.time >= read.arrivals.granted) continue;
+    s.meters?.set(name, { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) });
+  }
 }
 
-/** The caller's rate counts where none is stored. */
-export function nameRate(s: Semaphore, rate: Rate): void {
-  const known = s.rate ?? { rate: undefined, until: 0 };
+/** What the caller was made with counts where nothing is stored. */
+export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budgets = {}): void {
+  if (rate !== undefined) nameMeter(s, RATE, rate);
+  for (const [name, budget] of Object.entries(budgets)) nameMeter(s, name, budget);
+}
+
+function nameMeter(s: Semaphore, name: string, rate: Rate): void {
+  const known = s.meters?.get(name) ?? { rate: undefined, until: 0 };
   if (known.until === undefined) return;
   const life = gcra.microseconds(Math.max(rate.per, RATE_LIFE_MS));
   const isFresh = isSame(known.rate, rate) && known.until - s.time >= life / 2;
-  useRate(s, rate, isFresh ? known.until : s.time + life);
+  useMeter(s, name, rate, isFresh ? known.until : s.time + life);
 }
 
 function isSame(one: Rate | undefined, other: Rate): boolean {
   return one?.permits === other.permits && one.per === other.per && one.burst === other.burst;
 }
 
-/** Undefined: no request is held back, whatever rate callers name. */
-export function storeRate(s: Semaphore, rate: Rate | undefined): void {
-  if (rate !== undefined) useRate(s, rate, undefined);
-  else s.rate = { rate, until: undefined, arrivals: gcra.NO_ARRIVALS };
+/** Undefined: nobody is held back, whatever callers name. */
+export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): void {
+  if (rate !== undefined) return useMeter(s, name, rate, undefined);
+  const none = { rate, until: undefined, arrivals: gcra.NO_ARRIVALS, returned: 0 };
+  (s.meters ??= new Map()).set(name, none);
 }
 
-/** A rate that no caller has named for long is over. */
-function counting(known: KnownRate | undefined, time: number): KnownRate | undefined {
-  return (known?.until ?? Infinity) > time ? known : undefined;
+/** Those that count now: one that nobody has named for long is over. */
+function* counting({ meters }: Semaphore, time: number): Generator<[string, Meter, Rate]> {
+  for (const [name, meter] of meters ?? []) {
+    const { rate, until = Infinity } = meter;
+    if (rate !== undefined && until > time) yield [name, meter, rate];
+  }
 }
 
-/** When the rate allows as many permits at once, behind `ahead` other requests no earlier. */
-export function rateTime({ rate: known, time }: Semaphore, permits: number, ahead = 0): number {
-  const { rate, arrivals = gcra.NO_ARRIVALS } = counting(known, time) ?? {};
-  return rate ? gcra.timeAllowed(rate, arrivals, time, permits, ahead) : -Infinity;
+/** Whether a budget counts. */
+export function isPriced(s: Semaphore): boolean {
+  for (const [name] of counting(s, s.time)) if (name !== RATE) return true;
+  return false;
 }
 
-export function chargeRate(s: Semaphore, permits: number): void {
-  const known = counting(s.rate, s.time);
-  if (known?.rate === undefined) return;
-  s.rate = { ...known, arrivals: gcra.afterGrant(known.rate, known.arrivals, s.time, permits) };
+function priceOf({ permits, cost }: Priced, name: string): number {
+  return name === RATE ? permits : (cost?.[name] ?? 0);
+}
+
+/**
+ * When the rate and all budgets allow a request. By the rate behind `ahead` other requests no
+ * earlier.
+ */
+export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
+  let allowed = -Infinity;
+  for (const [name, { arrivals }, rate] of counting(s, s.time)) {
+    const price = priceOf(r, name);
+    if (price === 0) continue;
+    const before = name === RATE ? ahead : 0;
+    allowed = Math.max(allowed, gcra.timeAllowed(rate, arrivals, s.time, price, before));
+  }
+  return allowed;
+}
+
+/** By the name of each budget; undefined: none. */
+export function charge(s: Semaphore, r: Priced): ReadonlyMap<string, Charge> | undefined {
+  let charged: Map<string, Charge> | undefined;
+  for (const [name, meter, rate] of counting(s, s.time)) {
+    const price = priceOf(r, name);
+    if (price === 0) continue;
+    const arrivals = gcra.afterGrant(rate, meter.arrivals, s.time, price);
+    s.meters?.set(name, { ...meter, arrivals });
+    const due = arrivals.tat + meter.returned;
+    if (name !== RATE) (charged ??= new Map<string, Charge>()).set(name, { price, due });
+  }
+  return charged;
+}
+
+/**
+ * A ticket has spent something else than it was charged. What time has given back already is not
+ * given back twice: so no window has more than if the price had been right from the start.
+ */
+export function settlePrice(
+  s: Semaphore,
+  charged: ReadonlyMap<string, Charge> | undefined,
+  spent: Costs,
+): void {
+  for (const [name, meter, rate] of counting(s, s.time)) {
+    const { price, due } = charged?.get(name) ?? { price: 0, due: 0 };
+    const change = (spent[name] ?? price) - price;
+    let { arrivals, returned } = meter;
+    if (change > 0) arrivals = gcra.afterGrant(rate, arrivals, s.time, change);
+    if (change < 0) {
+      const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);
+      const back = Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
+      arrivals = { ...arrivals, tat: arrivals.tat - back };
+      returned += back;
+    }
+    s.meters?.set(name, { ...meter, arrivals, returned });
+  }
 }
 
 /** As `inspect` has it. */
 export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
   const time = gcra.microseconds(now);
-  const known = counting(s.rate, time);
-  if (known === undefined) return gcra.unasked(own);
+  const known = s.meters?.get(RATE);
+  if (known === undefined || (known.until ?? Infinity) <= time) return gcra.unasked(own);
   if (known.rate === undefined) return undefined;
   const arrivals = gcra.onClockAt(time, known.arrivals);
   const next = gcra.timeAllowed(known.rate, arrivals, time, 1, 0);
   const from = known.until === undefined ? 'setRate' : 'caller';
   return { ...known.rate, from, nextIn: Math.max(0, next - time) / 1000 };
+}
+
+/** As `inspect` has them. */
+export function showBudgets(s: Semaphore, now: number): Map<string, BudgetState | null> {
+  const time = gcra.microseconds(now);
+  const shown = new Map<string, BudgetState | null>();
+  for (const [name, { rate, until, arrivals }] of s.meters ?? []) {
+    if (name === RATE || (until ?? Infinity) <= time) continue;
+    const from = until === undefined ? 'setBudget' : 'caller';
+    shown.set(name, rate === undefined ? null : gcra.budgetState(rate, arrivals, time, from));
+  }
+  return shown;
 }

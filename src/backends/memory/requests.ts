@@ -1,9 +1,11 @@
 import type * as port from '../backend.js';
-import { WAITER_LEASE_MS } from '../protocol.js';
+import { microseconds } from '../gcra.js';
+import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest } from './close.js';
-import { join, requestOf, settleOrder, type Waiting } from './order.js';
+import { headOf, join, PLAIN, requestOf, settleOrder, useCap, type Waiting } from './order.js';
 import { progressOf } from './progress.js';
-import { nameRate } from './rate.js';
+import { hasRoom } from './caps.js';
+import { nameMeters } from './rate.js';
 import {
   isLate,
   nextNumber,
@@ -76,14 +78,15 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
   const known = s.waiting > 0 ? requests.get(id) : undefined;
   if (known !== undefined) return { kind: 'queued', arrival: known.arrival };
-  if (permits > s.limit && s.limit > 0) return { kind: 'over', limit: s.limit };
-  const hasRoom = fits(s, permits);
-  if (hasRoom && s.waiting === 0) return granted(grant(s, asked, call));
+  const most = Math.min(s.limit, s.cap?.permits ?? Infinity);
+  if (permits > most && most > 0) return { kind: 'over', limit: most };
+  const canTake = fits(s, asked) && hasRoom(s, asked);
+  if (canTake && s.waiting === 0) return granted(grant(s, asked, call));
   const stays = asked.wait && !isFull(s, call);
   const refusal: port.AcquireVerdict = asked.wait
     ? { kind: 'full', waiting: s.waiting }
     : { kind: 'busy' };
-  if (!hasRoom && !stays) return refusal;
+  if (!canTake && !stays) return refusal;
   const r = requestOf(asked, call, nextNumber(s));
   s.arriving = s.client;
   enqueue(s, r);
@@ -110,20 +113,33 @@ export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boole
   open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
   s.looks = true;
-  const blocked = serve(s);
+  // Requests without a group may wait for permits of theirs, and are not overtaken.
+  const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
   s.looks = false;
   s.turn = undefined;
   close(s);
-  return blocked === undefined && fits(s, call.requests.length);
+  const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);
+  return call.requests.every(free);
+}
+
+/** The caller's cap counts where none is stored. */
+function nameCap(s: Semaphore, permits: number): void {
+  const { cap, hasNoCap, time } = s;
+  const { until = Infinity } = cap ?? { until: 0 };
+  if (hasNoCap || until === Infinity) return;
+  const life = microseconds(RATE_LIFE_MS);
+  const isFresh = cap?.permits === permits && until - time >= life / 2;
+  useCap(s, { permits, until: isFresh ? until : time + life });
 }
 
 export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
-  const { requests, rate } = call;
+  const { requests, rate, budgets, groupLimit } = call;
   if (isLate(s, call)) {
     const verdicts = requests.map((): port.AcquireVerdict => ({ kind: 'late' }));
     return { verdicts, askAgainAt: undefined };
   }
-  if (rate !== undefined) nameRate(s, rate);
+  nameMeters(s, rate, budgets);
+  if (groupLimit !== undefined) nameCap(s, groupLimit);
   s.asked = call;
   recall(s, call);
   serve(s);

@@ -3,9 +3,10 @@ import { microseconds } from '../gcra.js';
 import { Heap, type Heaped } from '../heap.js';
 import { firstId } from '../ticket-id.js';
 import type { Inboxes } from './inboxes.js';
-import { arrivalOf, type Flow, type Heads, type Waiting } from './order.js';
+import { type Cap, permitsIn } from './caps.js';
+import { arrivalOf, type Flow, freeGroup, type Heads, useCap, type Waiting } from './order.js';
 import type { Pace } from './progress.js';
-import { readRate, type KnownRate } from './rate.js';
+import { type Charge, type Meter, readMeters } from './rate.js';
 import { Slots } from './slots.js';
 
 /** What all semaphores of a backend share. */
@@ -21,10 +22,13 @@ export interface Ticket extends Heaped {
   readonly ranges: readonly number[];
   readonly fencingToken: number;
   readonly label: string;
+  readonly group: string;
+  /** What its grant was charged, by budget. */
+  readonly charged: ReadonlyMap<string, Charge> | undefined;
   expiresAt: number;
 }
 
-type Slotted = Pick<Ticket, 'id' | 'ranges'>;
+type Slotted = Pick<Ticket, 'id' | 'ranges' | 'group' | 'charged'>;
 
 /** What a call says of its tickets. */
 export type Terms = Pick<port.AcquireCall, 'label' | 'ttl'>;
@@ -50,6 +54,8 @@ class Keys {
   readonly flows: Map<string, Flow> = new Map();
   /** By priority; empty while the plain flow waits alone. */
   readonly times: Map<number, Heads> = new Map();
+  /** Permits that each group holds, while there is a cap. */
+  readonly groups: Map<string, number> = new Map();
   /** Requests for more than the limit. */
   readonly parked: Heap<Waiting> = new Heap(({ permits }) => permits, arrivalOf);
 }
@@ -71,7 +77,11 @@ export class Semaphore implements Heaped {
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
-  rate: KnownRate | undefined = undefined;
+  /** The budgets by name, and the rate. */
+  meters: Map<string, Meter> | undefined = undefined;
+  cap: Cap | undefined = undefined;
+  /** It is stored that there is no cap. */
+  hasNoCap = false;
   pace: Pace | undefined = undefined;
   /** What a call that runs twice must know, by id, and until when; see `remember`. */
   memories: Map<string, readonly [number | true, number]> | undefined = undefined;
@@ -139,8 +149,9 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.looks = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
+  if ((s.cap?.until ?? Infinity) <= s.time) useCap(s, undefined);
   purge(s, now);
-  if (s.rate !== undefined) readRate(s, s.rate);
+  readMeters(s);
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
   const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
@@ -162,12 +173,14 @@ export function purge(s: Semaphore, now: number): void {
 }
 
 /** Gives a ticket back. False where there is none. */
-export function drop({ keys }: Semaphore, id: string): boolean {
+export function drop(s: Semaphore, id: string): boolean {
+  const { keys } = s;
   const ticket = keys.tickets.get(id);
   if (ticket === undefined) return false;
   keys.tickets.delete(id);
   keys.expiries.remove(ticket);
   keys.slots.free(ticket.ranges);
+  freeGroup(s, ticket.group, permitsIn(ticket.ranges));
   if (keys.adopted.size > 0 && firstId(id) !== id) keys.adopted.delete(firstId(id));
   return true;
 }
@@ -184,9 +197,10 @@ export function nextNumber({ server, time }: Semaphore): number {
 }
 
 /** Writes a new ticket. */
-export function add(s: Semaphore, { id, ranges }: Slotted, { label, ttl }: Terms): Ticket {
-  const expiresAt = s.now + ttl;
-  const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt, place: 0 };
+export function add(s: Semaphore, slotted: Slotted, { label, ttl }: Terms): Ticket {
+  const { id, ranges, group, charged } = slotted;
+  const [expiresAt, fencingToken] = [s.now + ttl, nextNumber(s)];
+  const ticket = { id, ranges, label, fencingToken, expiresAt, group, charged, place: 0 };
   s.keys.tickets.set(id, ticket);
   s.keys.expiries.add(ticket);
   s.lastUse = Math.max(s.lastUse, expiresAt);

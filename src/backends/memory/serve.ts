@@ -1,6 +1,8 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
+import { NO_ORDER } from '../request-order.js';
 import { first, isOrdered, join, leaveFlow, type Waiting, type Wanted } from './order.js';
-import { chargeRate, rateTime } from './rate.js';
+import { countGroup } from './caps.js';
+import { charge, payTime } from './rate.js';
 import { add, type Semaphore, type Terms, type Ticket } from './semaphore.js';
 import { slotsOf } from './slots.js';
 
@@ -17,18 +19,20 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
 }
 
 /** The condition of every grant, besides its turn. */
-export function fits(s: Semaphore, permits: number): boolean {
-  return !s.looks && s.keys.slots.held + permits <= s.limit && rateTime(s, permits) <= s.time;
+export function fits(s: Semaphore, r: Wanted): boolean {
+  return !s.looks && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */
-export function grant(s: Semaphore, { id, permits }: Wanted, terms: Terms): Ticket {
+export function grant(s: Semaphore, r: Wanted, terms: Terms): Ticket {
+  const { id, permits, order = NO_ORDER } = r;
   const { slots } = s.keys;
   const held = slots.held + permits;
-  chargeRate(s, permits);
+  const [{ group }, charged] = [order, charge(s, r)];
+  countGroup(s, group, permits);
   const ranges = slots.take(permits);
   while (slots.held < held) ranges.push(...slots.take(held - slots.held));
-  return add(s, { id, ranges }, terms);
+  return add(s, { id, ranges, group, charged }, terms);
 }
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
@@ -81,13 +85,13 @@ export function serve(s: Semaphore): Waiting | undefined {
       leave(s, r);
     } else if (r.permits > s.limit) {
       park(s, r);
-    } else if (!fits(s, r.permits)) {
+    } else if (!fits(s, r)) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
       return r;
     } else {
       s.moved ||= isOrdered(s);
-      leave(s, r, true);
       give(s, r);
+      leave(s, r, true);
     }
   }
   return undefined;

@@ -2,6 +2,7 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  Costs,
   RequestOrder,
   TicketRequest,
 } from '../backend.js';
@@ -10,6 +11,7 @@ import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { tailOf } from './operation.js';
 import {
+  costsText,
   lifeTerms,
   list,
   listText,
@@ -45,11 +47,11 @@ export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText({ requests, maxWaiting, rate }: AcquireCall): string {
+function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
-  const named = rate === undefined ? '' : rateText(rate);
+  const named = rulesText(terms);
   const first = requests[0];
   const isPlain = most === '' && named === '' && requests.every(isPlainRequest);
   if (isPlain && first !== undefined && requests.length === 1) {
@@ -59,17 +61,28 @@ function requestsText({ requests, maxWaiting, rate }: AcquireCall): string {
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
   const kinds = requests.map(({ wait, asksProgress }) => (wait ? (asksProgress ? 'p' : 'w') : 't'));
   const places = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
-  const orders = listText(requests.map(({ order }) => orderText(order)));
+  const orders = listText(requests.map(({ order, cost }) => orderText(order, cost)));
   return [ids, kinds.join(''), places, orders, most, named].join('|');
 }
 
-function isPlainRequest({ permits, arrival, asksProgress, order }: TicketRequest): boolean {
-  return permits === 1 && arrival === undefined && asksProgress !== true && order === undefined;
+function isPlainRequest(request: TicketRequest): boolean {
+  const { permits, arrival, asksProgress, order, cost } = request;
+  const isOne = permits === 1 && arrival === undefined && asksProgress !== true;
+  return isOne && order === undefined && cost === undefined;
 }
 
-/** `priority weight group`. */
-function orderText({ priority, weight, group }: RequestOrder = NO_ORDER): string {
-  return `${priority} ${weight} ${encodeURIComponent(group)}`;
+/** `rate;cap;budget;…`, or the rate alone, or nothing. */
+function rulesText({ rate, groupLimit, budgets = {} }: Omit<AcquireCall, 'requests'>): string {
+  const named = rate === undefined ? '' : rateText(rate);
+  const others = Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
+  if (groupLimit === undefined && others.length === 0) return named;
+  return [named, groupLimit ?? '', ...others].join(';');
+}
+
+/** `priority weight group costs`. */
+function orderText({ priority, weight, group }: RequestOrder = NO_ORDER, cost?: Costs): string {
+  const text = `${priority} ${weight} ${encodeURIComponent(group)}`;
+  return cost === undefined ? text : `${text} ${costsText(cost)}`;
 }
 
 /** A request is refused only for more permits than the limit. */

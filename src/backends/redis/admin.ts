@@ -29,10 +29,18 @@ export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = 
 
 export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
   script: script('set-rate'),
-  terms: ({ limit, newRate }) => [
+  terms: ({ limit, newRate, budget }) => [
     String(limit),
+    budget === undefined ? 'rate' : `budget:${budget}`,
     newRate === undefined ? 'none' : rateText(newRate),
   ],
+  argument: ({ notAfter }) => latestText(notAfter),
+  read: (text, serverTime) => changeOf('set-rate', text, serverTime),
+};
+
+export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply> = {
+  script: setRate.script,
+  terms: ({ limit, newGroupLimit }) => [String(limit), 'cap', String(newGroupLimit ?? 'none')],
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-rate', text, serverTime),
 };

@@ -1,5 +1,5 @@
 import type * as port from '../backend.js';
-import { unasked } from '../gcra.js';
+import { budgetsShown, unasked } from '../gcra.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { Standing } from '../request-order.js';
 import { inOrderOfGrants } from '../request-order.js';
@@ -41,7 +41,13 @@ export async function inspect(
   const waiters = ordered.map((waiter, position) => ({ ...waiter.state, position }));
   const rate = state.rate === undefined ? unasked(call.rate) : state.rate;
   const limit = state.limit ?? { limit: call.limit, limitFrom: 'options' };
-  const rules = { ...limit, ...(rate !== undefined && rate !== null && { rate }) };
+  const groupLimit = state.groupLimit === undefined ? call.groupLimit : state.groupLimit;
+  const rules = {
+    ...limit,
+    ...(rate && { rate }),
+    ...budgetsShown(state.budgets, call.budgets),
+    ...(typeof groupLimit === 'number' && { groupLimit }),
+  };
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
 
@@ -90,7 +96,7 @@ function overviewOf(text: string, now: number): port.OverviewReply {
 }
 
 function holderOf(line: string, now: number): port.HolderState {
-  const [id = '', expiry = '', slotText = '', token = '', label = ''] = line.split(' ');
+  const [id = '', expiry = '', slotText = '', token = '', label = '', group = ''] = line.split(' ');
   const slots = slotsOf(slotText);
   if (slots === undefined) throw new UnexpectedReplyError('inspect', line);
   return {
@@ -101,6 +107,7 @@ function holderOf(line: string, now: number): port.HolderState {
     // A token is the time of the grant, unless the clock was behind those before.
     heldFor: Math.max(0, now - milliseconds(token)),
     label: decoded(label),
+    ...(group !== '' && { group: decoded(group) }),
   };
 }
 

@@ -54,6 +54,7 @@ export class RedisBackend implements port.Backend {
   readonly release: Method<'release'> = (calls) => this.#run(release, calls);
   readonly setLimit: Method<'setLimit'> = this.#alone(admin.setLimit);
   readonly setRate: Method<'setRate'> = this.#alone(admin.setRate);
+  readonly setGroupLimit: Method<'setGroupLimit'> = this.#alone(admin.setGroupLimit);
   readonly addPermits: Method<'addPermits'> = this.#alone(admin.addPermits);
   readonly adopt: Method<'adopt'> = this.#alone(admin.adopt);
   readonly revoke: Method<'revoke'> = this.#alone(admin.revoke);

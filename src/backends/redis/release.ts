@@ -2,15 +2,19 @@ import type { ReleaseCall, ReleaseReply } from '../backend.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { lettersOf } from './operation.js';
-import { listText } from './wire-text.js';
+import { costsText, listText } from './wire-text.js';
 
 /** See `release.lua`. */
 export const release: Operation<ReleaseCall, ReleaseReply> = {
   script: script('release'),
   terms: ({ limit }) => [String(limit)],
   sameTerms: (one, other) => one.limit === other.limit,
-  argument: ({ ids }) => {
+  argument: ({ ids, spent }) => {
     const once = eachOnce(ids);
+    if (spent?.some((costs) => costs !== undefined) === true) {
+      const texts = once.map((id) => costsText(spent[ids.indexOf(id)] ?? {}) || '-');
+      return `${listText(once)}|${listText(texts)}`;
+    }
     // The script reads a single id faster as it is.
     return (once.length === 1 && once[0]) || listText(once);
   },

@@ -1,5 +1,5 @@
 import type * as port from '../backend.js';
-import { microseconds, onClockAt, timeAllowed } from '../gcra.js';
+import { budgetState, microseconds, onClockAt, timeAllowed } from '../gcra.js';
 import { UnexpectedReplyError } from './wire-text.js';
 
 /** What the field `state` of a semaphore says, see `close.lua`. */
@@ -8,6 +8,10 @@ export interface StoredState {
   readonly limit: { readonly limit: number; readonly limitFrom: 'setLimit' | 'caller' } | undefined;
   /** Null where it is stored that there is none, undefined where nothing is known. */
   readonly rate: port.RateState | null | undefined;
+  /** By name; null where it is stored that there is none. */
+  readonly budgets: ReadonlyMap<string, port.BudgetState | null>;
+  /** Null where it is stored that there is none, undefined where nothing is known. */
+  readonly groupLimit: number | null | undefined;
   /** The virtual time of a priority. */
   readonly timeOf: (priority: number) => number;
 }
@@ -22,22 +26,48 @@ export function readState(text: string, now: number): StoredState {
   return {
     limit: caller === undefined ? undefined : { limit, limitFrom },
     rate: rateOf(valueOf('rate') ?? '', microseconds(now)),
+    budgets: budgetsOf(text, microseconds(now)),
+    groupLimit: capOf(valueOf('cap') ?? '', microseconds(now)),
     timeOf: (priority) => Number(valueOf(priority) ?? 0),
   };
 }
 
-/** `permits,period,burst,until,tat,granted`, see `rate.lua`. */
-const RATE = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){2}$/;
+/** `permits,until`, see `caps.lua`. */
+function capOf(text: string, now: number): number | null | undefined {
+  if (text === 'none') return null;
+  const [permits, until = 0] = text.split(',').map(Number);
+  return text === '' || (until > 0 && until <= now) ? undefined : permits;
+}
+
+function budgetsOf(text: string, now: number): Map<string, port.BudgetState | null> {
+  const budgets = new Map<string, port.BudgetState | null>();
+  for (const [, name = '', terms = ''] of text.matchAll(/ budget:([^,]+),(\S+)/g)) {
+    const meter = meterOf(terms, now);
+    const from = meter?.until === 0 ? 'setBudget' : 'caller';
+    if (terms === 'none') budgets.set(name, null);
+    else if (meter) budgets.set(name, budgetState(meter.rate, meter, now, from));
+  }
+  return budgets;
+}
+
+/** `permits,period,burst,until,tat,granted`, and of a budget `,returned`, see `rate.lua`. */
+const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){2,3}$/;
 
 function rateOf(text: string, now: number): port.RateState | null | undefined {
   if (text === 'none') return null;
-  if (text !== '' && !RATE.test(text)) throw new UnexpectedReplyError('inspect', text);
-  const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = text
-    .split(',')
-    .map(Number);
-  if (text === '' || (until > 0 && until <= now)) return undefined;
-  const rate = { permits, per: period / 1000, burst };
-  const next = timeAllowed(rate, onClockAt(now, { tat, granted }), now, 1, 0);
-  const from = until === 0 ? 'setRate' : 'caller';
-  return { ...rate, from, nextIn: Math.max(0, next - now) / 1000 };
+  const meter = meterOf(text, now);
+  if (meter === undefined) return undefined;
+  const next = timeAllowed(meter.rate, onClockAt(now, meter), now, 1, 0);
+  const from = meter.until === 0 ? 'setRate' : 'caller';
+  return { ...meter.rate, from, nextIn: Math.max(0, next - now) / 1000 };
+}
+
+/** Undefined where it counts no more. */
+function meterOf(text: string, now: number) {
+  if (text === '' || text === 'none') return undefined;
+  if (!METER.test(text)) throw new UnexpectedReplyError('inspect', text);
+  const numbers = text.split(',').map(Number);
+  const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = numbers;
+  if (until > 0 && until <= now) return undefined;
+  return { rate: { permits, per: period / 1000, burst }, until, tat, granted };
 }

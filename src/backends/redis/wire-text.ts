@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { shown } from '../../arguments/shown.js';
-import type { AdoptCall, PushedGrant, Rate, Reply } from '../backend.js';
+import type { AdoptCall, Costs, PushedGrant, Rate, Reply } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -53,6 +53,13 @@ export function lifeTerms({
 /** `permits,period,burst`, the period in microseconds. */
 export function rateText({ permits, per, burst }: Rate): string {
   return `${permits},${microseconds(per)},${burst}`;
+}
+
+/** `tokens:4000&…`. */
+export function costsText(costs: Costs): string {
+  return Object.entries(costs)
+    .map(([name, units]) => `${name}:${units}`)
+    .join('&');
 }
 
 export function list(text: string, between = ';'): string[] {

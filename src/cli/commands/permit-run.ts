@@ -69,7 +69,7 @@ async function open({ target }: Server, plan: RunPlan, left: number): Promise<Se
 /** Null: no permit is free, and --skip-if-busy accepts that. */
 async function take(
   semaphore: Semaphore,
-  { name, timeout, permits, skipIfBusy, conflictCode, quiet }: RunPlan,
+  { name, timeout, permits, cost, skipIfBusy, conflictCode, quiet }: RunPlan,
   left: number,
   signal: AbortSignal,
 ): Promise<Handle | null> {
@@ -79,7 +79,7 @@ async function take(
   const heard = quiet ? {} : note.start();
   try {
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, signal, ...patience, ...heard });
+    return await semaphore.acquire({ permits, cost, signal, ...patience, ...heard });
   } catch (error) {
     // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);

@@ -6,6 +6,7 @@ import type { Arguments, Options } from '../arguments.js';
 import { parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
+import { namedValues, parseBudget } from '../budget.js';
 import type { ServerSettings } from '../common-options.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { EXIT, UsageError } from '../failure.js';
@@ -18,6 +19,9 @@ export const RUN_OPTIONS: Options = {
   '-r, --rate N/UNIT':
     'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). All processes should name the same; a rate stored by "redsem rate" counts instead',
   '--burst N': 'with --rate: how many at once after a pause; default 1',
+  '--budget NAME=N/UNIT …':
+    'grant permits that cost at most N in a second, minute, hour or day; up to 4. One that "redsem budget" stored counts instead',
+  '--cost NAME=N …': 'what the permit costs of a budget; may be given several times',
   '--permits K': 'how many to take at once; default 1',
   '-t, --timeout TIME':
     'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
@@ -41,6 +45,7 @@ export interface RunPlan {
   /** Whether the user gave the limit. */
   readonly hasLimit: boolean;
   readonly permits: number;
+  readonly cost: Readonly<Record<string, number>> | undefined;
   /** Undefined: no limit. */
   readonly timeout: number | undefined;
   readonly skipIfBusy: boolean;
@@ -61,12 +66,18 @@ export function planOf(args: Arguments): RunPlan {
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
   }
+  if (skipIfBusy && args.texts('cost').length > 0) {
+    throw new UsageError(
+      '--skip-if-busy makes a try that costs nothing: expected no --cost beside it',
+    );
+  }
   return {
     settings: serverSettings(args),
     name,
     options: optionsOf(args, command),
     hasLimit: args.text('limit') !== undefined,
     permits: args.count('permits', 1) ?? 1,
+    cost: namedValues('--cost', args.texts('cost'), (text) => parseCount('--cost', text, 0)),
     timeout,
     skipIfBusy,
     conflictCode: args.count('conflict-exit-code', 0, 255) ?? EXIT.notAcquired,
@@ -79,6 +90,9 @@ export function planOf(args: Arguments): RunPlan {
 
 function optionsOf(args: Arguments, [program = '']: readonly string[]): SemaphoreOptions {
   const [rate, ttl] = [rateOf(args), args.duration('ttl')];
+  const budgets = namedValues('--budget', args.texts('budget'), (text) =>
+    parseBudget('--budget', text),
+  );
   // The command's arguments may hold secrets.
   const ownLabel = `${hostname()}:${process.pid} ${fit(basename(program), 40)}`;
   return {
@@ -87,6 +101,7 @@ function optionsOf(args: Arguments, [program = '']: readonly string[]): Semaphor
     limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
     ...(ttl !== undefined && { ttl }),
     ...(rate !== undefined && { rate }),
+    ...(budgets !== undefined && { budgets }),
   };
 }
 

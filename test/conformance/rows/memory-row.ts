@@ -29,7 +29,8 @@ export function memoryRow(clock?: ManualClock): Row {
  * inbox.
  */
 function otherDoor(backend: MemoryBackend): Backend {
-  const calls = ['acquire', 'extend', 'release', 'inspect', 'setLimit', 'setRate', 'addPermits'];
+  const calls = ['acquire', 'extend', 'release', 'inspect'];
+  calls.push('setLimit', 'setRate', 'setGroupLimit', 'addPermits');
   const others = ['adopt', 'revoke', 'noteStripes', 'listen'];
   const bound = [...calls, ...others].map((name) => {
     const method = Reflect.get(backend, name) as (...args: unknown[]) => unknown;

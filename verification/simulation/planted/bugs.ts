@@ -212,8 +212,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: no queue',
     what: 'New requests are granted what is free before the waiters',
     file: 'backends/memory/requests.ts',
-    find: 'if (hasRoom && s.waiting === 0) return',
-    replace: 'if (hasRoom) return',
+    find: 'if (canTake && s.waiting === 0) return',
+    replace: 'if (canTake) return',
   },
   {
     name: 'big-ones-starve',
@@ -228,8 +228,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: groups that ask once do not move virtual time',
     what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
     file: 'backends/memory/order.ts',
-    find: 'const start = isGranted ? Math.max(heads.time, tag) : tag - r.cost;\n  if (isGranted) heads.time = start;',
-    replace: 'const start = isGranted ? tag : tag - r.cost;',
+    find: 'isGranted ? Math.max(heads.time, tag) : tag - r.step;\n  if (isGranted) heads.time = start;',
+    replace: 'isGranted ? tag : tag - r.step;',
     newcomers: true,
   },
   {
@@ -237,7 +237,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/requests.ts',
-    find: 'if (hasRoom && s.waiting === 0) return',
+    find: 'if (canTake && s.waiting === 0) return',
     replace: 'if (s.waiting === 0 && s.keys.slots.held + permits <= s.limit + 1) return',
   },
   {

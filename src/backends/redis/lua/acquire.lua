@@ -13,11 +13,11 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|places|orders|most|rate':
+--       'ids|kinds|places|orders|most|rules':
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
 --       with the place of each in the queue as an earlier reply said, or 0; a JSON list with
---       'priority weight group' of each, the group without spaces, or empty; '' or how many may
---       wait; '' or a rate
+--       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
+--       may wait; 'rate;cap;budget;…', each empty where there is none, see rate.lua and caps.lua
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
 --       'q' and the place (and of p ',position,waiting,estimate', the last in microseconds or

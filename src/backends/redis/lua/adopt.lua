@@ -21,11 +21,13 @@ local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_tex
 -- A call that runs again finds what it did the first time.
 local ids = { new_id, id, redis.call('HGET', info, '~' .. origin) or origin }
 local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids)
-local current, slots, token
+local current, slots, token, terms
 for i = late and 0 or 3, 1, -1 do
-  local _, its_slots, its_token = ticket_of(redis.call('HGET', info, ids[i]))
+  local record = redis.call('HGET', info, ids[i]) or ''
+  local _, its_slots, its_token = ticket_of(record)
   if its_slots then
     current, slots, token = ids[i], its_slots, its_token
+    terms = string.match(record, '^%S+ %S+ %S*(.*)$')
   end
 end
 local is_new = current and current ~= new_id
@@ -37,7 +39,7 @@ if is_new then
   redis.call('ZREM', tickets, current)
   redis.call('HDEL', info, current)
   token = next_number(s)
-  add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. ARGV[4])
+  add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. ARGV[4] .. terms)
   add(s.fields, '~' .. origin, new_id)
 end
 serve(s)

@@ -6,11 +6,14 @@
 -- those before it takes a permit at least. In an order others may still come before it: only the
 -- head has a time, and the next one hears of it when it is the head.
 local function turn_by_rate(s, id)
-  local is_ordered = s.parks or next(s.times)
-  local client, permits = parts_of(is_ordered and s.turn and s.turn.id or not is_ordered and id or '')
-  if client == s.client and rate_time(s, permits, 0) > s.now then
-    local ahead = not is_ordered and redis.call('ZRANK', s.queue, id) or 0
-    return math.ceil(rate_time(s, permits, ahead))
+  local client, permits = parts_of(id)
+  local r = { client = client, permits = permits }
+  if is_ordered(s) then
+    r = s.turn or {}
+  end
+  if r.client == s.client and pay_time(s, r, 0) > s.now then
+    local ahead = not is_ordered(s) and redis.call('ZRANK', s.queue, id) or 0
+    return math.ceil(pay_time(s, r, ahead))
   end
 end
 
@@ -18,7 +21,7 @@ end
 local function nearest(s, id)
   local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
   local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
-  local turn = s.rate and turn_by_rate(s, id)
+  local turn = next(s.meters) and turn_by_rate(s, id)
   time = turn and math.min(turn, time or turn) or time
   return time and text_of(time) or ''
 end

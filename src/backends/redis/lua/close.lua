@@ -5,7 +5,8 @@
 -- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
 -- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
 -- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
--- times of priorities, see order.lua; 'rate:…', see rate.lua; 'pace:…', see pace.lua.
+-- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
+-- 'capped', see caps.lua; 'pace:…', see pace.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
@@ -26,7 +27,7 @@ local function write_state(s)
   for priority = 9, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. rate_text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. meters_text(s) .. cap_text(s) .. (s.pace and ' pace:' .. s.pace or '')
   if state ~= s.state then
     add(s.fields, 'state', state)
   end
@@ -37,11 +38,16 @@ end
 -- moves back, and not at every call: what was written before ends half a day before them, or within
 -- the time of a usual ticket.
 local function renew(s)
-  local ends = math.ceil(math.max((s.ends or 0) - s.now, s.rate and s.rate.tat - s.now or 0, 0) / 1000)
+  local ends = s.ends or 0
+  for _, m in pairs(s.meters) do
+    ends = math.max(ends, m.tat)
+  end
+  ends = math.ceil(math.max(ends - s.now, 0) / 1000)
   local life = redis.call('PTTL', s.tickets)
   if life < ends + KEYS_LIFE_MS / 2 then
     life = ends + KEYS_LIFE_MS
     s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
+    s.touched[s.groups] = s.cap and true
   end
   for key in pairs(s.touched) do
     redis.call('PEXPIRE', key, text_of(life))
@@ -62,18 +68,19 @@ end
 -- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
 -- reply names the time only to the caller that asks.
 local function tell_turn(s)
-  local time = text_of(math.ceil(rate_time(s, s.turn.permits, 0)))
+  local time = text_of(math.ceil(pay_time(s, s.turn, 0)))
   tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
 end
 
 -- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
-  if not s.state and s.count + s.waiting == 0 and s.stored .. rate_text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and s.stored .. meters_text(s) .. cap_text(s) == '' then
     return body
   end
   settle(s)
   settle_order(s)
   settle_pace(s)
+  s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')
@@ -81,7 +88,7 @@ local function close(s, body, waits)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
+    redis.call('DEL', s.queue, s.requests, s.clients, s.parked, s.capped_flows)
   end
   renew(s)
   local own = publish(s)

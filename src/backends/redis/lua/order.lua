@@ -8,8 +8,8 @@
 --
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
--- a queue lasts: 1e12 permits.
--- include: keys records
+-- a queue lasts: 1e12 permits. With a cap there is always an order.
+-- include: keys records caps rate
 local function heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
 end
@@ -19,14 +19,15 @@ local function flow_of(s, priority, group)
 end
 
 local function request_of(s, id, record)
-  local place, life, label, priority, weight, group =
-    string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*)$')
+  local place, life, label, priority, weight, group, costs =
+    string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*) ?(%S*)$')
   if not place then
     return nil
   end
   local client, permits = parts_of(id)
   local r = { id = id, place = place, life = life + 0, label = label, client = client, permits = permits }
   r.priority, r.weight, r.group = (tonumber(priority) or 0), weight == '' and '1' or weight, group
+  r.costs = costs
   r.cost = math.floor(permits * 1000000 / r.weight)
   r.flow, r.heads = flow_of(s, r.priority, group), heads_of(s, r.priority)
   r.is_plain = r.flow == s.queue
@@ -44,9 +45,50 @@ local function as_head(r)
   return r.place .. ' ' .. r.group
 end
 
+-- The name of a flow among those whose groups are at the cap.
+local function as_capped(r)
+  return text_of(r.priority) .. ' ' .. r.group
+end
+
+-- The first of its flow becomes its head, where its group has room for it.
 local function lead(s, r, start)
-  s.times[r.priority], s.touched[r.heads] = s.times[r.priority] or 0, true
-  redis.call('ZADD', r.heads, text_of(start + r.cost), as_head(r))
+  s.times[r.priority] = s.times[r.priority] or 0
+  if has_room(s, r) then
+    s.touched[r.heads] = true
+    redis.call('ZADD', r.heads, text_of(start + r.cost), as_head(r))
+  else
+    s.capped, s.touched[s.capped_flows] = true, true
+    redis.call('ZADD', s.capped_flows, text_of(r.priority), as_capped(r))
+  end
+end
+
+-- A flow whose group may have room again. `name`: see as_capped.
+local function lead_again(s, name)
+  local priority, group = string.match(name, '^(%d) (.*)$')
+  local capped = redis.call('ZREM', s.capped_flows, name) == 1
+  local r = capped and first_of(s, flow_of(s, priority + 0, group))
+  if r then
+    lead(s, r, s.times[r.priority] or 0)
+  end
+end
+
+-- Permits of the group came back.
+local function free_group(s, group, permits)
+  count_group(s, group, -permits)
+  for priority in pairs(s.capped and s.times or {}) do
+    lead_again(s, text_of(priority) .. ' ' .. group)
+  end
+end
+
+local function lead_all_again(s)
+  for _, name in ipairs(s.capped and redis.call('ZRANGE', s.capped_flows, '0', '-1') or {}) do
+    lead_again(s, name)
+  end
+end
+
+-- Whether anything but arrival decides who is next, or when.
+local function is_ordered(s)
+  return s.parks or next(s.times) or is_priced(s)
 end
 
 -- From here on there is an order beside that of arrival.
@@ -57,12 +99,27 @@ local function begin_order(s)
   end
 end
 
+-- The cap that counts from here on; nil: none.
+local function use_cap(s, cap, till)
+  local before = s.cap
+  s.cap, s.cap_till = cap, till
+  if cap and not before then
+    count_groups(s)
+    begin_order(s)
+  elseif before and not cap then
+    redis.call('DEL', s.groups)
+  end
+  if before and (not cap or cap > before) then
+    lead_all_again(s)
+  end
+end
+
 -- Takes its place in its flow: before the head, where it was dropped and came earlier.
 local function join(s, r)
-  if not r.is_plain then
+  if not r.is_plain or s.cap then
     begin_order(s)
   end
-  local is_ordered = not r.is_plain or next(s.times)
+  local is_ordered = not r.is_plain or s.cap or next(s.times)
   local head = is_ordered and first_of(s, r.flow)
   redis.call('ZADD', r.flow, r.place, r.id)
   s.touched[r.flow] = true
@@ -71,39 +128,67 @@ local function join(s, r)
   elseif not head then
     lead(s, r, s.times[r.priority] or 0)
   elseif r.place .. r.id < head.place .. head.id then
-    local tag = redis.call('ZSCORE', r.heads, as_head(head)) or 0
+    local tag = redis.call('ZSCORE', r.heads, as_head(head))
     redis.call('ZREM', r.heads, as_head(head))
-    lead(s, r, tag - head.cost)
+    redis.call('ZREM', s.capped_flows, as_capped(r))
+    lead(s, r, tag and tag - head.cost or s.times[r.priority] or 0)
   end
+end
+
+local function has_capped(s, priority)
+  return s.capped and redis.call('ZCOUNT', s.capped_flows, text_of(priority), text_of(priority)) > 0
 end
 
 -- Leaves its flow, as its head or not.
 local function leave_flow(s, r, is_granted)
   redis.call('ZREM', r.flow, r.id)
-  local time = s.times[r.priority]
-  local tag = time and redis.call('ZSCORE', r.heads, as_head(r))
-  if not tag then
+  local time, tag = s.times[r.priority], redis.call('ZSCORE', r.heads, as_head(r))
+  if not time or not tag and not (s.capped and redis.call('ZREM', s.capped_flows, as_capped(r)) == 1) then
     return
   end
-  local start = is_granted and math.max(time, tag + 0) or tag - r.cost
+  local start = not tag and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
   redis.call('ZREM', r.heads, as_head(r))
   local follower = first_of(s, r.flow)
   if follower then
     lead(s, follower, start)
-  elseif redis.call('ZCARD', r.heads) == 0 then
+  elseif redis.call('ZCARD', r.heads) == 0 and not has_capped(s, r.priority) then
     s.times[r.priority] = nil
   end
+end
+
+-- The first head of a priority. One whose group is at a cap that has shrunk, or by a
+-- grant of another priority, is a head no more.
+local function first_head(s, priority)
+  local heads, r = heads_of(s, priority), nil
+  repeat
+    local found = redis.call('ZRANGE', heads, '0', '0')
+    if not found[1] and has_capped(s, priority) then
+      return nil
+    end
+    r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+    if not r or as_head(r) ~= found[1] then
+      return false
+    elseif has_room(s, r) then
+      return r
+    end
+    redis.call('ZREM', heads, found[1])
+    lead(s, r, 0)
+  until false
 end
 
 -- The next of all. Nil where none is left, false where the keys disagree.
 local function first(s)
   for priority = 9, 0, -1 do
     if s.times[priority] then
-      local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0')
-      local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-      return r and as_head(r) == found[1] and r or false
+      local r = first_head(s, priority)
+      if r ~= nil then
+        return r
+      end
     end
+  end
+  if next(s.times) then
+    return nil
   end
   return first_of(s, s.queue)
 end
@@ -111,7 +196,7 @@ end
 -- Where the plain flow is the only one, at virtual time, the next order begins as this one ends.
 local function settle_order(s)
   local heads, time = heads_of(s, 0), s.times[0]
-  if not time or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
+  if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
     return
   end
   local head = first_of(s, s.queue)

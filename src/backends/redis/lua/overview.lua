@@ -60,7 +60,11 @@ local function waiting_in(tickets, state)
   local priority = string.match(state, ' (%d):')
   if priority then
     local heads = redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')
-    return waiting, string.match(heads[1] or '', '^%d+') or '0'
+    if heads[1] then
+      return waiting, string.match(heads[1], '^%d+')
+    end
+    -- All groups of the priority are at the cap.
+    return living_in(requests, clients)
   end
   return waiting, redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2] or '0'
 end

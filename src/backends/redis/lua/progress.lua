@@ -9,11 +9,12 @@ local function position_of(s, id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
-  local before = redis.call('ZRANK', r.heads, as_head(first_of(s, r.flow)))
+  local heads = redis.call('ZCARD', r.heads)
+  local before = redis.call('ZRANK', r.heads, as_head(first_of(s, r.flow))) or heads
   for priority in pairs(s.times) do
     before = before + (priority > r.priority and redis.call('ZCARD', heads_of(s, priority)) or 0)
   end
-  return math.min(s.waiting - 1, before + turns * redis.call('ZCARD', r.heads))
+  return math.min(s.waiting - 1, before + turns * heads)
 end
 
 -- What a verdict says of one that waits: ',position,waiting,estimate', the last in microseconds.

@@ -1,61 +1,143 @@
--- Fragment of the slow paths: how many permits may be granted in a period, by the generic cell rate
--- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). One number, the theoretical
--- arrival time (tat), moves on by period / permits with each permit. The state has
--- 'permits,period,burst,until,tat,granted': until is empty where setRate stored the rate, else that
--- is when callers that name none are free of it; granted is when the last permit was granted, or
--- the rate changed. 'none': it is stored that there is no rate. All in microseconds.
+-- Fragment of the slow paths: how much may be granted in a period, by the generic cell rate
+-- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). A meter has one number, the
+-- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
+-- and with each unit that a request costs of a budget. `s.meters` has the budgets by their names,
+-- and the rate as ''. The state has 'amount,period,burst,until,tat,granted' of each: until is empty
+-- where it is stored, else that is when callers that name none are free of it; granted is when the
+-- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
+-- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
 -- include: records
 
--- Takes a rate as the one that counts. What was used of the one before stays used.
-local function use_rate(s, text, till)
-  local permits, period, burst = string.match(text, '^(%d+),(%d+),(%d+)$')
-  local before = s.rate or s.old_rate or { tat = 0, granted = 0 }
-  local rate = { text = text, till = till, period = period + 0, interval = period / permits, burst = burst + 0 }
-  rate.tat, rate.granted = before.tat, before.granted
-  if before.interval and before.interval ~= rate.interval and rate.tat > rate.granted then
-    rate.tat = math.ceil(s.now + math.max(rate.tat - s.now, 0) * rate.interval / before.interval)
-    rate.granted = s.now
+-- Takes terms as those that count. What was used under those before stays used.
+local function use_meter(s, name, text, till)
+  local amount, period, burst = string.match(text, '^(%d+),(%d+),(%d+)$')
+  local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
+  local m = { text = text, till = till, period = period + 0, interval = period / amount, burst = burst + 0 }
+  m.tat, m.granted, m.returned, m.is_on = before.tat, before.granted, before.returned, true
+  if before.interval and before.interval ~= m.interval and m.tat > m.granted then
+    m.tat = math.ceil(s.now + math.max(m.tat - s.now, 0) * m.interval / before.interval)
+    m.granted = s.now
   end
-  s.rate, s.old_rate, s.no_rate = rate, nil, false
+  s.meters[name] = m
+  return m
 end
 
--- One that nobody has named for long is over: what was used of it counts for the next.
-local function read_rate(s, text)
-  local terms, till, tat, granted = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+)$')
-  s.no_rate = not terms
+-- With 'none' nobody is held back, whatever callers name.
+local function store_meter(s, name, text)
+  if text == 'none' then
+    s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = 0 }
+  else
+    use_meter(s, name, text, '')
+  end
+end
+
+-- What nobody has named for long is over: what was used of it counts for the next.
+local function read_meter(s, name, text)
+  local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
   if not terms then
-    return
+    return store_meter(s, name, 'none')
   end
-  use_rate(s, terms, till)
-  s.rate.tat, s.rate.granted = tat + 0, granted + 0
-  if s.now < s.rate.granted then
+  local m = use_meter(s, name, terms, till)
+  m.tat, m.granted, m.returned = tat + 0, granted + 0, (tonumber(returned) or 0)
+  if s.now < m.granted then
     -- The clock was set back: the wait is as long as it was then.
-    s.rate.tat, s.rate.granted = tat - (granted - s.now), s.now
+    m.tat, m.granted = tat - (granted - s.now), s.now
   end
-  if till ~= '' and till + 0 <= s.now then
-    s.rate, s.old_rate = nil, s.rate.tat > s.now and s.rate or nil
+  m.is_on = till == '' or till + 0 > s.now
+  s.meters[name] = (m.is_on or m.tat > s.now) and m or nil
+end
+
+local function meter_text(s, name, word)
+  local m = s.meters[name]
+  if not m.interval then
+    return word .. 'none'
+  end
+  local text = word .. m.text .. ',' .. m.till .. ',' .. text_of(m.tat) .. ',' .. text_of(m.granted)
+  return text .. (name == '' and '' or ',' .. text_of(m.returned))
+end
+
+local function meters_text(s)
+  local text, names = s.meters[''] and meter_text(s, '', ' rate:') or '', {}
+  for name in pairs(s.meters) do
+    names[#names + 1] = name ~= '' and name or nil
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    text = text .. meter_text(s, name, ' budget:' .. name .. ',')
+  end
+  return text
+end
+
+-- Of the permits of a request, or what it costs of a budget: 'tokens:4000&…'.
+local function price_of(r, name)
+  if name == '' then
+    return r.permits
+  elseif not r.prices then
+    r.prices = {}
+    for budget, units in string.gmatch(r.costs or '', '([^:&]+):(%d+)') do
+      r.prices[budget] = units + 0
+    end
+  end
+  return r.prices[name] or 0
+end
+
+local function is_priced(s)
+  for name, m in pairs(s.meters) do
+    if m.is_on and name ~= '' then
+      return true
+    end
   end
 end
 
-local function rate_text(s)
-  local rate = s.rate or s.old_rate
-  if not rate then
-    return s.no_rate and ' rate:none' or ''
+-- When the rate and all budgets allow a request: each is full, or has as much left. By the rate
+-- behind `ahead` other requests no earlier.
+local function pay_time(s, r, ahead)
+  local time = 0
+  for name, m in pairs(s.meters) do
+    local price = m.is_on and price_of(r, name) or 0
+    if price > 0 then
+      local before = name == '' and ahead or 0
+      time = math.max(time, math.max(m.tat, s.now) + (before + price - math.max(m.burst, price)) * m.interval)
+    end
   end
-  return ' rate:' .. rate.text .. ',' .. rate.till .. ',' .. text_of(rate.tat) .. ',' .. text_of(rate.granted)
+  return time
 end
 
--- When the rate allows as many permits at once: the bucket is full, or as many are in it. Behind
--- `ahead` other requests no earlier.
-local function rate_time(s, permits, ahead)
-  local rate = s.rate
-  return math.max(rate.tat, s.now) + (ahead + permits - math.max(rate.burst, permits)) * rate.interval
+-- Whole microseconds, rounded up, so that no window has one more. What is so dear that it is never
+-- allowed again must not make the number inexact.
+local function charge_meter(s, m, price)
+  m.tat = math.ceil(math.max(m.tat, s.now) + math.min(price * m.interval, 1e15))
+  m.granted = s.now
 end
 
--- Whole microseconds, rounded up, so that no window has one more. A weight that no rate ever allows
--- again must not make the number inexact.
-local function charge_rate(s, permits)
-  local rate = s.rate
-  rate.tat = math.ceil(math.max(rate.tat, s.now) + math.min(permits * rate.interval, 1e15))
-  rate.granted = s.now
+-- What is noted with the ticket, 'tokens:4000:due&…': due is when time has given it all back.
+local function charge(s, r)
+  local charged = {}
+  for name, m in pairs(s.meters) do
+    local price = m.is_on and price_of(r, name) or 0
+    if price > 0 then
+      charge_meter(s, m, price)
+      if name ~= '' then
+        charged[#charged + 1] = name .. ':' .. text_of(price) .. ':' .. text_of(m.tat + m.returned)
+      end
+    end
+  end
+  return table.concat(charged, '&')
+end
+
+-- A ticket has spent something else than it was charged. What time has given back already is not
+-- given back twice: so no window has more than if the price had been right from the start.
+local function settle_price(s, charged, spent)
+  for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
+    local m = s.meters[name]
+    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
+    local change = units - (price or 0)
+    if m and m.is_on and change > 0 then
+      charge_meter(s, m, change)
+    elseif m and m.is_on and change < 0 then
+      local left = math.max(0, math.min(due - m.returned, m.tat) - s.now)
+      local back = math.floor(math.min(-change * m.interval, left))
+      m.tat, m.returned = m.tat - back, m.returned + back
+    end
+  end
 end

@@ -36,7 +36,7 @@ end
 local function recount_queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
-  redis.call('DEL', s.queue, s.parked)
+  redis.call('DEL', s.queue, s.parked, s.capped_flows)
   for priority = 0, 9 do
     for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
       redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
@@ -46,7 +46,7 @@ local function recount_queue(s)
   for i = 1, #records, 2 do
     redis.call('DEL', request_of(s, records[i], records[i + 1]).flow)
   end
-  s.times, s.parks, s.waiting = {}, nil, #records / 2
+  s.times, s.parks, s.capped, s.waiting = {}, nil, nil, #records / 2
   for i = 1, #records, 2 do
     local r = request_of(s, records[i], records[i + 1])
     if alive then
@@ -62,9 +62,9 @@ local function recount_queue(s)
 end
 
 local function has_queue(s)
-  local keys, is_ordered = { s.requests, s.clients }, next(s.times)
+  local keys, is_ordered = { s.requests, s.clients, s.capped and s.capped_flows }, next(s.times)
   for priority in pairs(s.times) do
-    add(keys, heads_of(s, priority))
+    keys[#keys + 1] = not has_capped(s, priority) and heads_of(s, priority) or nil
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
     and (is_ordered or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
@@ -76,10 +76,13 @@ local function recount(s)
   s.waiting = redis.call('HLEN', s.requests)
   if is_lost then
     check_layout(s)
-    redis.call('DEL', s.tickets, s.info, s.slots)
+    redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
     s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
     recount_slots(s)
+  end
+  if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
+    count_groups(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
     recount_queue(s)

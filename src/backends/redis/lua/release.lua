@@ -12,7 +12,8 @@
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
---       id, or a JSON list of ids, each once
+--       id, or a JSON list of ids, each once, or that and after a '|' a JSON list of what each has
+--       spent of budgets, 'tokens:3120&…' or -
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -57,9 +58,14 @@ while args[at] do
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-    local ids, reply, held, state = string.byte(text) == LIST and cjson.decode(text), nil, nil, nil
-    -- An adopted ticket has two fields.
-    local is_adopted = string.find(text, '~', 1, true)
+    local ids, spent, reply, held, state = nil, nil, nil, nil, nil
+    if string.byte(text) == LIST then
+      local bar = string.find(text, '|', 1, true)
+      ids = cjson.decode(string.sub(text, 1, (bar or 0) - 1))
+      spent = bar and cjson.decode(string.sub(text, bar + 1))
+    end
+    -- An adopted ticket has two fields. What was spent is settled on the slow path.
+    local is_adopted = spent or string.find(text, '~', 1, true)
     if not is_adopted and not ids and run.limit == '1' then
       reply, held, state = release_mutex(tickets, info, text, live)
     elseif not is_adopted then
@@ -71,7 +77,7 @@ while args[at] do
     end
     if not reply then
       slow = slow or slow_path()
-      reply = slow(tickets, info, ids or { text }, run)
+      reply = slow(tickets, info, ids or { text }, run, spent)
     end
     total = total + 1
     replies[total], text, at = reply, args[at] or '', at + 1

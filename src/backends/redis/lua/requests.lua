@@ -1,12 +1,12 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore serve leases progress close ask-again name-rate
+-- include: semaphore serve leases progress close ask-again name-rules
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
-  local list, kinds, places, orders, most, rate = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
+  local list, kinds, places, orders, most, rules = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
   local ids = string.byte(text) == LIST and cjson.decode(list or text) or { (string.gsub(text, '^%?', '')) }
   kinds = kinds or string.rep(string.byte(text) == TRY and TRIES or WAITS, #ids)
-  local asked = { ids = ids, kinds = kinds, most = tonumber(most), rate = rate or '' }
+  local asked = { ids = ids, kinds = kinds, most = tonumber(most), rules = rules or '' }
   asked.places = places and cjson.decode(places) or {}
   asked.orders = orders and cjson.decode(orders) or {}
   return asked
@@ -18,7 +18,8 @@ end
 
 -- Puts a request into the queue.
 local function enqueue(s, r)
-  local order = r.is_plain and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
+  local order = r.is_plain and r.costs == '' and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
+  order = order .. (r.costs == '' and '' or ' ' .. r.costs)
   redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order)
   s.waiting, s.waited = s.waiting + 1, true
   join(s, r)
@@ -65,17 +66,18 @@ local function answer(s, id, record, kind, order, own)
     return ticket
   end
   local r = new_request(s, id, '', order)
-  if r.permits > s.limit and s.limit > 0 then
-    return OVER .. text_of(s.limit)
+  local most = math.min(s.limit, s.cap or s.limit)
+  if r.permits > most and most > 0 then
+    return OVER .. text_of(most)
   end
-  local has_room, stays = fits(s, r.permits), false
-  if has_room and s.waiting == 0 then
-    return grant(s, id, r.permits, r.label, r.life)
+  local is_free, stays = fits(s, r) and has_room(s, r), false
+  if is_free and s.waiting == 0 then
+    return grant(s, r, r.label, r.life)
   elseif kind ~= TRIES then
     stays = not is_full(s)
   end
   local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
-  if not has_room and not stays then
+  if not is_free and not stays then
     return refusal
   end
   r.place = next_number(s)
@@ -96,10 +98,12 @@ end
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
   s.looks = true
-  local blocked = serve(s)
+  -- Requests without a group may wait for permits of theirs, and are not overtaken.
+  local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
   s.looks, s.turn = false, nil
   close(s, '')
-  return redis.call('HEXISTS', info, id) == 1 or not blocked and fits(s, 1)
+  local r = { permits = 1, group = '' }
+  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
 end
 
 local function acquire(tickets, info, text, run)
@@ -111,8 +115,8 @@ local function acquire(tickets, info, text, run)
     serve(s)
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
   end
-  if asked.rate ~= '' then
-    name_rate(s, asked.rate)
+  if asked.rules ~= '' then
+    name_rules(s, asked.rules)
   end
   s.asks = true
   local records = ids[1] and redis.call('HMGET', info, unpack(ids)) or {}

@@ -2,15 +2,18 @@
 -- must. All keys share a hash tag.
 --
 -- tickets   sorted set: a ticket's id -> its expiry; '.' -> NEVER, which keeps the key
--- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; '~' and the first
+-- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9, and behind that
+--           'group charged' where it has a group or costs, see rate.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
 -- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below the highest in use
 -- requests  hash: the id of a request that waits -> 'place ttl label', and behind that its
---           'priority weight group' where it has options
+--           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> place
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see order.lua
+-- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
+-- capped    sorted set: 'priority group' of a flow at the cap -> priority
 --
 -- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
 -- (text; '0': not known).
@@ -37,17 +40,39 @@ local function read_state(s)
   s.last, s.configured, s.stored = (last or 1e15) + 0, limit or '', known.stored or ''
   s.count = math.max(redis.call('ZCARD', s.tickets) - 1, 0)
   s.held, s.top = (known.held or s.count) + 0, (known.top or s.count) + 0
-  s.waits, s.parks, s.pace, s.rated = known.queue, known.parked, known.pace, known.rate
+  s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
+  read_cap(s, known.cap)
+  if known.rate then
+    read_meter(s, '', known.rate)
+  end
+  for name, text in string.gmatch(known.budget and more or '', 'budget:([^,]+),(%S+)') do
+    read_meter(s, name, text)
+  end
 end
 
--- Gives back those of the ids that are tickets: which ones, and how many.
-local function drop(s, ids)
+-- What becomes of a ticket's group and costs as it goes.
+local function settle_terms(s, record, permits, spent)
+  local group, charged = terms_of(record)
+  if s.cap then
+    free_group(s, group, permits)
+  end
+  if spent then
+    settle_price(s, charged, spent)
+  end
+end
+
+-- Gives back those of the ids that are tickets: which ones, and how many. `spent`: by id.
+local function drop(s, ids, spent)
   local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
   for i = 1, #ids do
     local id, _, slots = ids[i], ticket_of(records[i])
     if slots and not gone[id] then
+      local held = s.held
       gone[id] = true
       free(s, slots)
+      if s.cap or spent then
+        settle_terms(s, records[i], held - s.held, spent and spent[id])
+      end
       add(fields, id, string.match(id, '~.*$') or id)
     end
   end
@@ -84,13 +109,17 @@ local function open(tickets, info, run, ids)
   local s = {
     tickets = tickets, info = info, run = run, now = run.now + 0, own = run.limit,
     client = string.match(run.inbox, '[^:]*$'), told = '', waiting = 0, served = 0,
-    times = {}, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
+    times = {}, meters = {}, by_group = {}, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
   }
-  for _, part in ipairs({ 'slots', 'requests', 'queue', 'clients', 'parked' }) do
+  for _, part in ipairs({ 'slots', 'requests', 'queue', 'clients', 'parked', 'groups' }) do
     s[part] = key_of(tickets, part)
   end
+  s.capped_flows = key_of(tickets, 'capped')
   read_state(s)
   recount(s)
+  if s.cap and s.cap_till ~= '' and s.cap_till + 0 <= s.now then
+    use_cap(s, nil)
+  end
   if s.own == '0' then
     s.own = s.configured == '' and '1' or s.configured
   end
@@ -103,9 +132,6 @@ local function open(tickets, info, run, ids)
     s.told = s.stored ~= s.own and STORED .. s.stored or ''
   elseif s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0 then
     s.told = OTHER .. s.configured
-  end
-  if s.rated then
-    read_rate(s, s.rated)
   end
   return s
 end

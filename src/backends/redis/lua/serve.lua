@@ -22,24 +22,26 @@ local function leave(s, r, is_granted)
 end
 
 -- The condition of every grant, besides its turn. `looks`: nothing is granted.
-local function fits(s, permits)
-  return not s.looks and s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
+local function fits(s, r)
+  return not s.looks and s.held + r.permits <= s.limit and pay_time(s, r, 0) <= s.now
 end
 
 -- Gives a ticket on the lowest free slots.
-local function grant(s, id, permits, label, life)
-  local slots, left, expires = {}, permits, s.now + life
+local function grant(s, r, label, life)
+  local slots, left, expires = {}, r.permits, s.now + life
   s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
-  if s.rate then
-    charge_rate(s, permits)
+  local charged = charge(s, r)
+  if s.cap then
+    count_group(s, r.group, r.permits)
   end
   while left > 0 do
     local first, last = take(s, left)
     slots[#slots + 1], left = range_text(first, last), left - (last - first + 1)
   end
   local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
-  add(s.adds, text_of(expires), id)
-  add(s.fields, id, ticket .. ' ' .. label)
+  add(s.adds, text_of(expires), r.id)
+  local terms = r.group .. (charged == '' and '' or ' ' .. charged)
+  add(s.fields, r.id, ticket .. ' ' .. label .. (terms == '' and '' or ' ' .. terms))
   return ticket
 end
 
@@ -48,11 +50,11 @@ end
 local function give(s, r, own)
   s.served = s.served + 1
   if own and own[r.id] then
-    own[r.id] = grant(s, r.id, r.permits, s.run.label, s.run.ttl)
+    own[r.id] = grant(s, r, s.run.label, s.run.ttl)
     return
   end
   local life = math.min(r.life, CLAIM_TIME_US)
-  local line = r.id .. ' ' .. grant(s, r.id, r.permits, r.label, life) .. ' ' .. text_of(s.now + life)
+  local line = r.id .. ' ' .. grant(s, r, r.label, life) .. ' ' .. text_of(s.now + life)
   s.grants[r.client] = s.grants[r.client] or {}
   table.insert(s.grants[r.client], line)
 end
@@ -94,13 +96,13 @@ local function serve(s, own)
       leave(s, r)
     elseif r.permits > s.limit then
       park(s, r)
-    elseif not fits(s, r.permits) then
+    elseif not fits(s, r) then
       s.turn = s.held + r.permits <= s.limit and r
       return r
     else
-      s.moved = s.moved or s.parks or next(s.times)
-      leave(s, r, true)
+      s.moved = s.moved or is_ordered(s)
       give(s, r, own)
+      leave(s, r, true)
     end
   end
 end

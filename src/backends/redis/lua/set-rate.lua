@@ -1,31 +1,27 @@
--- Stores the rate that counts from now on for every process, and grants what it allows.
+-- Stores a rate, a budget, or a cap of groups that counts from now on for every process, and grants
+-- what it allows.
 --
--- 1. What was used of the rate before it stays used.
--- 2. With 'none' nobody is held back, whatever rate callers name.
+-- 1. What was used of the one before it stays used.
+-- 2. With 'none' nobody is held back, whatever callers name.
 -- 3. It counts until another is stored.
--- 4. The queue is served under the new rate.
+-- 4. The queue is served under it.
 -- 5. A second run changes nothing.
 --
 -- KEYS  tickets, info, see semaphore.lua
--- ARGV  1 the caller's inbox channel   2 limit   3 the new rate, see rate.lua, or 'none'
---       4 not after (microseconds, or '')
+-- ARGV  1 the caller's inbox channel   2 limit   3 'rate', 'cap', or 'budget:' and its name
+--       4 the new terms, see rate.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late, else ''
--- Cost  O(log n) for each expired ticket and grant
+-- Cost  O(log n) for each expired ticket and grant; of a cap O(tickets) where there was none, and
+--       O(flows) at the cap
 
 -- include: time semaphore serve close
--- With 'none' nobody is held back, whatever callers name.
-local function store_rate(s, text)
-  if text == 'none' then
-    s.rate, s.old_rate, s.no_rate = nil, nil, true
-  else
-    use_rate(s, text, '')
-  end
-end
-
-local late = ARGV[4] ~= '' and now_text > ARGV[4]
+local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
-if not late then
-  store_rate(s, ARGV[3])
+if not late and what == 'cap' then
+  s.no_cap = terms == 'none'
+  use_cap(s, tonumber(terms), '')
+elseif not late then
+  store_meter(s, string.match(what, '^budget:(.*)$') or '', terms)
 end
 serve(s)
 return now_text .. '|' .. close(s, late and LATE or '')

@@ -1,0 +1,61 @@
+-- Fragment of the slow paths: how many permits a group may hold at once. While a cap counts,
+-- `groups` has how many each group holds, and requests without a group are a group. A flow whose
+-- first request would take its group above the cap has no head: it is in `capped`, and gets a new
+-- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
+-- 'cap:none' where it is stored that there is none.
+-- include: records slots
+
+local function read_cap(s, text)
+  local cap, till = string.match(text or '', '^(%d+),(%d*)$')
+  s.no_cap, s.cap, s.cap_till = text == 'none', tonumber(cap), till
+end
+
+local function cap_text(s)
+  if not s.cap then
+    return s.no_cap and ' cap:none' or ''
+  end
+  return ' cap:' .. text_of(s.cap) .. ',' .. s.cap_till .. (s.capped and ' capped' or '')
+end
+
+-- Permits that a group holds.
+local function held_by(s, group)
+  s.by_group[group] = s.by_group[group] or (redis.call('HGET', s.groups, group) or 0) + 0
+  return s.by_group[group]
+end
+
+local function has_room(s, r)
+  return not s.cap or held_by(s, r.group) + r.permits <= s.cap
+end
+
+local function count_group(s, group, permits)
+  s.by_group[group] = redis.call('HINCRBY', s.groups, group, text_of(permits)) + 0
+  s.touched[s.groups] = true
+  if s.by_group[group] <= 0 then
+    redis.call('HDEL', s.groups, group)
+  end
+end
+
+-- Its group, and what it was charged, where it is a ticket's record.
+local function terms_of(record)
+  return string.match(record, '^[%d,-]+ %d+ %S* ?(%S*) ?(%S*)$')
+end
+
+-- By the records of all tickets.
+local function count_groups(s)
+  redis.call('DEL', s.groups)
+  s.by_group = {}
+  local records, held, fields = redis.call('HGETALL', s.info), {}, {}
+  for i = 1, #records, 2 do
+    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
+    local group = slots and terms_of(records[i + 1])
+    for range in string.gmatch(slots or '', '[%d-]+') do
+      local first, final = ends_of(range)
+      held[group] = (held[group] or 0) + final - first + 1
+    end
+  end
+  for group, permits in pairs(held) do
+    add(fields, group, text_of(permits))
+  end
+  write(fields, 'HSET', s.groups)
+  s.touched[s.groups] = true
+end

@@ -1,0 +1,38 @@
+-- Fragment of requests.lua: the rate, the budgets and the cap that a caller was made with.
+-- include: rate order
+
+-- The caller's terms count where none are stored. That they do is not written at every call.
+local function name_meter(s, name, text)
+  local known = s.meters[name] or {}
+  if known.till == '' then
+    return
+  end
+  local m = use_meter(s, name, text, known.till)
+  local life = math.max(m.period, RATE_LIFE_US)
+  if known.text ~= text or known.till - s.now < life / 2 then
+    m.till = text_of(s.now + life)
+  end
+end
+
+-- The caller's cap counts where none is stored. That it does is not written at every call.
+local function name_cap(s, cap)
+  if s.no_cap or s.cap and s.cap_till == '' then
+    return
+  end
+  local is_fresh = s.cap == cap and s.cap_till - s.now >= RATE_LIFE_US / 2
+  use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
+end
+
+-- What the caller was made with counts where nothing else is stored.
+local function name_rules(s, rules)
+  local rate, cap, budgets = string.match(rules, '^([^;]*);?(%d*);?(.*)$')
+  if rate ~= '' then
+    name_meter(s, '', rate)
+  end
+  if cap ~= '' then
+    name_cap(s, cap + 0)
+  end
+  for name, terms in string.gmatch(budgets, '([^,;]+),([%d,]+)') do
+    name_meter(s, name, terms)
+  end
+end

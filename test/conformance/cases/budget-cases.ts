@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+
+import { AcquireTimeoutError } from '../../../src/index.js';
+import { errorOf } from '../../support/rejection.js';
+import { type CaseGroup } from '../case-group.js';
+import { untilState } from '../scope.js';
+
+/** So little in an hour that no test sees any of it come back. */
+const HOURLY = { amount: 1000, per: 3_600_000 };
+const BUDGETS = { tokens: HOURLY };
+
+export const budgetCases: CaseGroup = {
+  title: 'budgets and group limits',
+  needs: ['operator calls'],
+  cases: {
+    'charge what a request costs, all or none, and settle what it has spent': async (scope) => {
+      const budgets = { ...BUDGETS, images: { ...HOURLY, amount: 2 } };
+      const [here, there] = scope.pair({ limit: 9, budgets });
+      const first = await here.acquire({ cost: { tokens: 900, images: 1 } });
+      await errorOf(there.acquire({ cost: { tokens: 200 }, timeout: 0 }), AcquireTimeoutError);
+      const none = await errorOf(
+        there.acquire({ cost: { tokens: 500, images: 1 }, timeout: 0 }),
+        AcquireTimeoutError,
+      );
+      expect(none.attempts).to.equal(1);
+      const before = (await there.inspect()).budgets;
+      expect(before?.['tokens']?.used).to.be.within(899, 900);
+      expect(before?.['images']?.used, 'all or none').to.be.within(0.9, 1);
+      expect(before?.['tokens']).to.include({ ...HOURLY, burst: 1000, from: 'caller' });
+      const waiting = there.acquire({ cost: { tokens: 600 } });
+      await scope.untilWaiting(1);
+      expect(await first.release({ spent: { tokens: 300 } })).to.equal(true);
+      expect(await first.release({ spent: { tokens: 0 } }), 'once').to.equal(true);
+      const second = await waiting;
+      expect((await here.inspect()).budgets?.['tokens']?.used).to.be.within(898, 900);
+      second.spent = { tokens: 700 };
+      await second.release();
+      expect((await here.inspect()).budgets?.['tokens']?.used, 'a debt').to.be.within(998, 1000);
+    },
+
+    'settle what use has spent': async (scope) => {
+      const [here] = scope.pair({ limit: 9, budgets: BUDGETS });
+      await here.use((handle) => void (handle.spent = { tokens: 10 }), { cost: { tokens: 800 } });
+      expect((await here.inspect()).budgets?.['tokens']?.used).to.be.within(9, 10);
+    },
+
+    'a cost above the burst passes when the budget is full': async (scope) => {
+      const [here, there] = scope.pair({ limit: 9, budgets: BUDGETS });
+      await (await here.acquire({ cost: { tokens: 5000 }, timeout: 0 })).release();
+      await errorOf(there.acquire({ cost: { tokens: 1 }, timeout: 0 }), AcquireTimeoutError);
+      expect(await there.tryAcquire(), 'costs nothing').not.to.equal(null);
+    },
+
+    'that are stored count for everybody at once, and wake the waiters that they let through':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 9 });
+        await there.setBudget('tokens', HOURLY);
+        const ask = () => here.acquire({ cost: { tokens: 600 } });
+        await ask();
+        const waiting = ask();
+        await scope.untilWaiting(1);
+        expect((await here.inspect()).budgets?.['tokens']?.from).to.equal('setBudget');
+        await there.setBudget('tokens', undefined);
+        await waiting;
+        expect(await here.inspect()).not.to.have.property('budgets');
+      },
+
+    'a group at its limit is stepped over until a permit of the group comes back': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair({ limit: 5, groupLimit: 2 });
+      const group = 'a b;|,100%';
+      const first = await here.acquire({ group });
+      await there.acquire({ group });
+      const waiting = [here.acquire({ group }), there.acquire({ group })];
+      await scope.untilWaiting(2);
+      const other = await there.acquire({ group: 'other', timeout: 5000 });
+      const plain = [await here.acquire(5000), await there.acquire(5000)];
+      const state = await here.inspect();
+      expect(state).to.include({ held: 5, waiting: 2, groupLimit: 2 });
+      const groups = state.holders.map((holder) => holder.group);
+      expect(groups.filter((one) => one === group)).to.have.length(2);
+      for (const handle of [other, ...plain]) await handle.release();
+      await untilState(here, { held: 2, waiting: 2 });
+      await first.release();
+      await Promise.race(waiting);
+      await untilState(here, { held: 2, waiting: 1 });
+      await there.setGroupLimit(3);
+      await Promise.all(waiting);
+      await here.setGroupLimit(undefined);
+      expect(await scope.elsewhere({ limit: 5, groupLimit: 1 }).inspect()).not.to.have.property(
+        'groupLimit',
+      );
+    },
+
+    'requests without a group are one, and more permits than the group limit are refused': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair({ limit: 5, groupLimit: 1 });
+      await here.acquire();
+      expect(await there.tryAcquire()).to.equal(null);
+      const error = await errorOf(there.acquire({ group: 'a', permits: 2 }), RangeError);
+      expect(error.message).to.match(/^permits: expected at most .*, 1 .*, got 2/);
+      expect(await there.acquire({ group: 'a', timeout: 0 })).to.be.an('object');
+    },
+  },
+};
