@@ -48,6 +48,15 @@ export default {
   excludeInternal: true,
   treatWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, invalidPath: true, notDocumented: true },
+  // Types of a method that semaphores call, and fields whose documentation is that of `Handle` and
+  // `Semaphore`.
+  intentionallyNotExported: ['LeaseKeeper', 'Keep', 'KeptSemaphore'],
+  intentionallyNotDocumented: [
+    ...['name', 'signal', 'id', 'slots', 'slot', 'fencingToken', 'held', 'expiresIn'].map(
+      (field) => `HandleLike.${field}`,
+    ),
+    'SemaphoreLike.limit',
+  ],
   requiredToBeDocumented: [
     'Class',
     'Interface',

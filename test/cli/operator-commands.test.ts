@@ -134,7 +134,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     });
   });
 
-  it('show what can be read beside what somebody else has damaged', async () => {
+  it('show the readable semaphores beside those that another program has damaged', async () => {
     const prefix = ['--prefix', 'hurt'];
     await withSemaphores(server(), async (open) => {
       const { id } = await open('whole', 2, 'hurt').acquire();
@@ -151,7 +151,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     });
   });
 
-  it('say what is unknown, wrong or refused, each with a separate exit code', async () => {
+  it('name an unknown, wrong or refused value, each with a separate exit code', async () => {
     await server().command('SET', 'redsem:{damaged}:info', 'text');
     await server().command('SET', 'only:{damaged}:info', 'text');
     const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];
