@@ -48,14 +48,12 @@ export default {
   excludeInternal: true,
   treatWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, invalidPath: true, notDocumented: true },
-  // Types of a method that semaphores call, and fields whose documentation is that of `Handle` and
-  // `Semaphore`.
-  intentionallyNotExported: ['LeaseKeeper', 'Keep', 'KeptSemaphore'],
+  // Their documentation is that of `Handle` and `Semaphore`.
   intentionallyNotDocumented: [
     ...['name', 'signal', 'id', 'slots', 'slot', 'fencingToken', 'held', 'expiresIn'].map(
-      (field) => `HandleLike.${field}`,
+      (field) => `redsem.HandleLike.${field}`,
     ),
-    'SemaphoreLike.limit',
+    'redsem.SemaphoreLike.limit',
   ],
   requiredToBeDocumented: [
     'Class',
@@ -67,5 +65,12 @@ export default {
     'Method',
     'Accessor',
   ],
-  intentionallyNotExported: ['About', 'NodeRedisClient', 'IoredisClient'],
+  intentionallyNotExported: [
+    'About',
+    'NodeRedisClient',
+    'IoredisClient',
+    'LeaseKeeper', // of a method that semaphores call
+    'Keep',
+    'KeptSemaphore',
+  ],
 };
