@@ -48,6 +48,13 @@ export default {
   excludeInternal: true,
   treatWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, invalidPath: true, notDocumented: true },
+  // Their documentation is that of `Handle` and `Semaphore`.
+  intentionallyNotDocumented: [
+    ...['name', 'signal', 'id', 'slots', 'slot', 'fencingToken', 'held', 'expiresIn'].map(
+      (field) => `redsem.HandleLike.${field}`,
+    ),
+    'redsem.SemaphoreLike.limit',
+  ],
   requiredToBeDocumented: [
     'Class',
     'Interface',
@@ -58,5 +65,12 @@ export default {
     'Method',
     'Accessor',
   ],
-  intentionallyNotExported: ['About', 'NodeRedisClient', 'IoredisClient'],
+  intentionallyNotExported: [
+    'About',
+    'NodeRedisClient',
+    'IoredisClient',
+    'LeaseKeeper', // of a method that semaphores call
+    'Keep',
+    'KeptSemaphore',
+  ],
 };

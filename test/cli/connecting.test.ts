@@ -69,7 +69,7 @@ describe('connecting of redsem', () => {
     expect(await connecting(late)).to.deep.equal([...tries, 'create', 'connected']);
   });
 
-  it('gives up at once where the server is not there, and where nobody answers, and says why', async () => {
+  it('gives up at once without a server, or without an answer, and says why', async () => {
     const [, , refused] = await connecting([withCode('ECONNREFUSED')]);
     expect(refused).to.match(/cannot connect to example.org:7000: .*ECONNREFUSED$/);
     const clock = useFakeTimers();

@@ -144,14 +144,14 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
       expect((await call('limit', 'paused')).stdout).to.equal('0\n');
       const below = await call('limit', '--', 'paused', '-1');
       expect(below).to.include({ code: 64, stdout: '' });
-      expect(below.stderr).to.include('and it has 0, got -1');
+      expect(below.stderr).to.match(/whose limit is 0, .*got -1/);
       const removed = await call('limit', 'paused', 'none');
       expect(removed).to.deep.include({ code: 0, stdout: '', stderr: '' });
       expect(await semaphore.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 1 });
     });
   });
 
-  it('show what can be read beside what somebody else has damaged', async () => {
+  it('show the readable semaphores beside those that another program has damaged', async () => {
     const prefix = ['--prefix', 'hurt'];
     await withSemaphores(server(), async (open) => {
       const { id } = await open('whole', 2, 'hurt').acquire();
@@ -168,7 +168,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     });
   });
 
-  it('say what is unknown, wrong or refused, each with a separate exit code', async () => {
+  it('name an unknown, wrong or refused value, each with a separate exit code', async () => {
     await server().command('SET', 'redsem:{damaged}:info', 'text');
     await server().command('SET', 'only:{damaged}:info', 'text');
     const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];

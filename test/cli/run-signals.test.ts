@@ -122,7 +122,7 @@ describeWithServer('redsem run and signals', (server) => {
     expect(away).to.contain('its lease ran out before an extension was confirmed');
   });
 
-  it('does not call the work of a command done that ended without its permit', async () => {
+  it('exits as lost when the command ended without its permit', async () => {
     const command = ['run', 'gone', '--', 'sh', '-c', 'echo up; read line'];
     const running = startRedsem(command, { url: server().url, input: undefined });
     await running.shows('up');

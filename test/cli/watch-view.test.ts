@@ -188,7 +188,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.lines[1]).to.equal('2 semaphores · 0 waiting · 4 held · 0.0 grants/s');
   });
 
-  it('has orders and a filter, and opens what is selected in them', async () => {
+  it('has orders and a filter, and opens the selected line', async () => {
     await open([summaryOf('b', 4, 1, 5), summaryOf('a', 4, 4), summaryOf('c', 4, 3, 9)]);
     /** The first character of each row, before each of a number of keys. */
     const orders = (count: number): string[] =>

@@ -34,7 +34,7 @@ function onScreen(program: Program, ...texts: (string | RegExp)[]): Promise<void
 }
 
 describeOnTerminal('redsem watch on a terminal', (server) => {
-  it('shows who holds and waits, changes what it is asked to, and survives a server that hangs', async () => {
+  it('shows holders and waiters, makes the changes of its keys, and survives a server that hangs', async () => {
     await withSemaphore(server(), 'gpus', 4, async (own) => {
       const first = await own.acquire();
       const script = 'redsem watch --interval 500ms gpus; echo code $?; stty -a';
@@ -161,7 +161,7 @@ describeWithServer('redsem watch in a pipe', (server) => {
   });
 
   for (const client of ['redis', 'ioredis']) {
-    it(`says why a look failed, connects again, and ends quietly once nobody reads, through ${client}`, async () => {
+    it(`says why a look failed, connects again, and ends quietly once its reader has gone, through ${client}`, async () => {
       const watching = watch('--client', client, client);
       await watching.shows('held=0 limit=?');
       await server().kill();

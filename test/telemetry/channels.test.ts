@@ -56,7 +56,7 @@ describe('diagnostics channels', () => {
     await semaphore.close();
   });
 
-  it('carry calls that reject, also for a bad argument, and one that finds no permit', async () => {
+  it('carry calls that reject, also for a bad argument, and a call that finds no permit', async () => {
     const semaphore = open();
     const handle = await semaphore.acquire();
     const caught = (call: Promise<unknown>) => call.catch((error: unknown) => error);
@@ -147,7 +147,7 @@ describe('diagnostics channels', () => {
     expect(ids.filter((each) => each === id)).to.have.length(1);
   });
 
-  it('cost nothing while nobody listens: no message, no traced call, no reading of the clock', async () => {
+  it('cost nothing without a subscriber: no message, no traced call, no reading of the clock', async () => {
     const publish = spy(telemetry.grant.constructor.prototype as typeof telemetry.grant, 'publish');
     const trace = spy(telemetry.acquire, 'tracePromise');
     // Most messages need the time.

@@ -17,7 +17,7 @@ import { StubBackend } from './stub-backend.js';
 import { heldFixture, lossesOf, promisesSettle, stubFixture } from './stub-fixture.js';
 
 describe('a handle', () => {
-  it('counts down what is certain: its ttl less 1 % and 2 ms, by both local clocks', async () => {
+  it('counts down the certain part of its lease: its ttl less 1 % and 2 ms, by both local clocks', async () => {
     const { clock, handle } = await heldFixture({ ttl: 1000, extendEvery: 0 });
     expect(handle.expiresIn).to.equal(988);
     await clock.advance(100);

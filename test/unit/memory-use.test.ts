@@ -8,7 +8,7 @@ import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';
 
-describe('a handle that nobody keeps', () => {
+describe('a handle without a reference', () => {
   let backend: StubBackend;
   let semaphore: Semaphore;
   let round = 0;
@@ -77,7 +77,7 @@ describe('a handle that nobody keeps', () => {
   });
 });
 
-describe('what is no longer used takes no memory', () => {
+describe('unused objects take no memory', () => {
   it('a prefix and a clock', async () => {
     const backend = new StubBackend({ pushes: true });
     // The stub's list of listeners would keep them.

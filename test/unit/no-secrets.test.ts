@@ -102,7 +102,7 @@ describe('a value in a message', () => {
   });
 });
 
-describe('no secret is in what is refused:', () => {
+describe('no secret is in a refusal:', () => {
   const backend = new MemoryBackend();
 
   for (const [i, url] of URLS.entries()) {

@@ -84,7 +84,7 @@ describe('options', () => {
     expect(resolveOptions({ limit: 1, clock: systemClock }, clock).clock).to.equal(systemClock);
   });
 
-  it('take what is given, up to the limits', () => {
+  it('take each value up to the limits', () => {
     const given = {
       limit: Number.MAX_SAFE_INTEGER,
       ttl: 100,
@@ -156,7 +156,7 @@ describe('options', () => {
     });
   }
 
-  it('of acquire have their documented defaults, and take what is given', () => {
+  it('of acquire have their documented defaults, and take each given value', () => {
     const none = { order: undefined, cost: undefined, onWaiting: undefined };
     const expected = { timeout: Infinity, signal: undefined, permits: 1, ...none };
     for (const given of [undefined, {}, { priority: 0 }]) {

@@ -199,7 +199,7 @@ describe('the public API', () => {
     await semaphore.close();
   });
 
-  it('lets nobody but a semaphore make a handle', () => {
+  it('lets only a semaphore make a handle', () => {
     type IsPublic = typeof Handle extends new (...args: never[]) => unknown ? true : false;
     const isPublic: IsPublic = false;
     expect(isPublic).to.equal(false);

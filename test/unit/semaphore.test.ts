@@ -203,7 +203,7 @@ describe('warnings of a semaphore', () => {
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
-    it(`are of ${what}, looked for once, when somebody listens`, async () => {
+    it(`are of ${what}, looked for once, at the first listener`, async () => {
       let looks = 0;
       const look = (): Promise<string | undefined> => {
         looks += 1;
@@ -246,7 +246,7 @@ describe('warnings of a semaphore', () => {
     expect(others).to.deep.equal(['5', '7']);
   });
 
-  it('are not looked for once it is closed: nobody would take the listener off [P8]', async () => {
+  it('are not looked for once it is closed: the listener would stay for ever [P8]', async () => {
     const calls: string[] = [];
     const backend = Object.assign(new StubBackend(), {
       onHazard: () => {

@@ -109,7 +109,7 @@ describe('the request that authorize gets', () => {
     expect(seen).to.deep.equal(Array(2).fill(`${origin}/api/limit?x=1`));
   });
 
-  it('may be answered with several cookies, beside those that are set already', async () => {
+  it('may be answered with several cookies, beside the cookies that are set already', async () => {
     const cookies = ['session=; Max-Age=0', 'back=%2Fsemaphores'];
     const headers = cookies.map((cookie): [string, string] => ['set-cookie', cookie]);
     const { view } = viewFixture({ authorize: () => new Response(null, { status: 401, headers }) });

@@ -23,7 +23,7 @@ function onMemory() {
 const ignore = (): void => undefined;
 
 describe('the sampler', () => {
-  it('sees all names, forgets none that is used, counts what was granted between looks, and keeps 15 minutes', async () => {
+  it('sees all names, forgets no used name, counts what was granted between looks, and keeps 15 minutes', async () => {
     const { clock, sampler, open } = onMemory();
     const [jobs, idle] = [open('jobs', 2), open('idle')];
     await idle.setLimit(4);
@@ -58,7 +58,7 @@ describe('the sampler', () => {
     stop();
   });
 
-  it('measures the waits of those that were seen waiting, in a semaphore that somebody looks at', async () => {
+  it('measures the waits of requests that were seen waiting, in a semaphore with a viewer', async () => {
     const { clock, sampler, open } = onMemory();
     const jobs = open('jobs');
     const first = await jobs.acquire();
@@ -76,7 +76,7 @@ describe('the sampler', () => {
     stop();
   });
 
-  it('looks only while somebody watches, or has asked a moment ago', async () => {
+  it('looks only while it has a viewer, or a request came a moment ago', async () => {
     const { clock, backend, sampler } = onMemory();
     const { timers } = clock;
     await sampler.ask('asked', new AbortController().signal);
@@ -159,7 +159,7 @@ describeWithServer('the sampler on a server', (server) => {
     });
   }
 
-  it('shows what is damaged beside the others, and that the server is gone', async () => {
+  it('shows damaged semaphores beside the others, and that the server is gone', async () => {
     const client = await openClient('ioredis', server().url);
     const clock = new ManualClock();
     await server().command('SET', 'hurt:{text}:info', 'not a hash');

@@ -70,7 +70,7 @@ describe('the web view', () => {
     ]);
   });
 
-  it('lists all by pressure, with what is over the limit and how long the first one waits', async () => {
+  it('lists all by pressure, with the permits over the limit and how long the first request waits', async () => {
     const { clock, view, open } = viewFixture({ actions: true, names: ['not yet used'] });
     const [busy, half] = [open('busy', 3), open('half', 2)];
     const handles = [await busy.acquire(), await busy.acquire(), await half.acquire()];

@@ -85,7 +85,7 @@ for (const client of ['redis', 'ioredis']) {
 
   const missing = noServer() ?? noTls();
   describeStarted(`redsem with TLS through ${client}`, missing, startTlsServer, (server) => {
-    it('trusts the authority given and nobody else, and shows its certificate', async () => {
+    it('trusts only the given authority, and shows its certificate', async () => {
       const { ca, cert, key } = server().files;
       const files = ['--cacert', ca, '--cert', cert, '--key', key];
       await expectAllToWork(`redis://127.0.0.1:${server().port}`, '--tls', ...files);

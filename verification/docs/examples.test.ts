@@ -48,7 +48,7 @@ describeWithServer('examples', (server) => {
     expect(stdout).to.match(/^(?:20 calls answered\n){3}never more than [1-4] of 4 at once\n$/);
   });
 
-  it('port-pool: nobody has the port of another', async () => {
+  it('port-pool: no holder has the port of another', async () => {
     const stdout = 'taken: 20000 20001 20002\na fourth: null\nthe one that came back: 20001\n';
     expect(await run('port-pool.ts')).to.include({ code: 0, stdout, stderr: '' });
   });

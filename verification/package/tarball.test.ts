@@ -92,7 +92,7 @@ describe('packed tarball', () => {
     });
   }
 
-  it('type-checks in a strict project, and refuses what is wrong', async () => {
+  it('type-checks in a strict project, and refuses wrong calls', async () => {
     await project.write('api.mts', API_CONSUMER);
     await project.compile(['api.mts']);
   });

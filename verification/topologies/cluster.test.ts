@@ -12,7 +12,7 @@ import { clusterClient, type Fixture, meeting, throughBothClients } from './topo
 describeWithCluster('a cluster', (cluster) => {
   const connect = clusterClient(cluster);
 
-  it('is used with the least rights and those that its client needs', async () => {
+  it('is used with the least rights and the rights that its client needs', async () => {
     const login = { username: 'limited', password: 'secret' };
     const rights = ['resetchannels', '-@all', ...leastRights, '+cluster|slots', '+cluster|info'];
     for (const node of cluster().nodes) {

@@ -72,7 +72,7 @@ describeInBrowser('changes from the page', (web) => {
     expect(problems).to.deep.equal([]);
   });
 
-  it('refuse what is no limit before anything is sent', async () => {
+  it('refuse a value that is no limit before anything is sent', async () => {
     const { page, requests } = await web().open({ name: 'wrong' });
     await page.locator('#set-limit').click();
     for (const wrong of ['-1', '1.5', '']) {
@@ -84,7 +84,7 @@ describeInBrowser('changes from the page', (web) => {
     expect(requests.filter((url) => url.includes('api/limit'))).to.deep.equal([]);
   });
 
-  it('pause and resume: nobody is granted in between', async () => {
+  it('pause and resume: no request is granted in between', async () => {
     const [first, second] = await Promise.all([start('mail', 2, 'a'), start('mail', 2, 'b')]);
     const { id } = await first.ask('acquire', 1);
     const { page } = await web().open({ name: 'mail' });

@@ -60,7 +60,7 @@ describeInBrowser('the picture of four processes', (web) => {
     expect(problems).to.deep.equal([]);
   });
 
-  it('shows in detail who holds which slot and who waits', async () => {
+  it('shows in detail the holder of each slot and the waiters', async () => {
     const processes = await start('held');
     const { page, problems } = await web().open({ name: 'held' });
     const holder = await processes[0]!.ask('acquire', 2);

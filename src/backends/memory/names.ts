@@ -3,6 +3,7 @@ import { Heap } from '../heap.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { Inboxes } from './inboxes.js';
+import { metersOf } from './rate.js';
 import { purge, Semaphore, type Server } from './semaphore.js';
 
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
@@ -69,20 +70,21 @@ export class Names {
 }
 
 /** From when on nothing of it counts any more: it was not used for so long. */
-function forgottenAt({ lastUse, meters }: Semaphore): number {
-  const used = Array.from(meters?.values() ?? [], ({ arrivals }) => arrivals.tat / 1000);
-  return Math.max(lastUse, ...used) + KEYS_LIFE_MS;
+function forgottenAt(semaphore: Semaphore): number {
+  let used = semaphore.lastUse;
+  for (const [, { arrivals }] of metersOf(semaphore)) used = Math.max(used, arrivals.tat / 1000);
+  return used + KEYS_LIFE_MS;
 }
 
 /** Until when something of it counts, if it is not called. */
 function emptyAt(semaphore: Semaphore, now: number): number {
-  const { isBusy, lastUse, stored, meters, cap, hasNoCap, remembers } = semaphore;
+  const { isBusy, lastUse, stored, cap, hasNoCap, remembers } = semaphore;
   const forgotten = forgottenAt(semaphore);
   if (isBusy) return lastUse > now ? lastUse : forgotten;
   if (stored !== undefined || hasNoCap) return forgotten;
-  const until = Array.from(meters?.values() ?? [], (meter) =>
-    Math.max(meter.until ?? Infinity, meter.arrivals.tat),
-  );
-  if (cap !== undefined) until.push(cap.until ?? Infinity);
-  return Math.min(forgotten, Math.max(remembers, ...until.map((time) => time / 1000)));
+  let until = cap === undefined ? -Infinity : (cap.until ?? Infinity);
+  for (const [, meter] of metersOf(semaphore)) {
+    until = Math.max(until, meter.until ?? Infinity, meter.arrivals.tat);
+  }
+  return Math.min(forgotten, Math.max(remembers, until / 1000));
 }

@@ -37,7 +37,7 @@ export interface Heads {
 }
 
 /** The flow of requests without options. */
-export const PLAIN = flowOf(NO_ORDER);
+export const PLAIN: string = flowOf(NO_ORDER);
 
 export const arrivalOf = ({ arrival }: Waiting): number => arrival;
 export const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;

@@ -29,18 +29,38 @@ interface Priced {
 /** The name of the rate among the budgets. */
 export const RATE = '';
 
+type Named = readonly [string, Meter];
+type Counting = readonly [string, Meter, Rate];
+
+/** Of most semaphores: these pay nothing. */
+const NONE: readonly never[] = [];
+
+export function metersOf({ rate, budgets }: Semaphore): Iterable<Named> {
+  if (rate === undefined) return budgets ?? NONE;
+  return [[RATE, rate], ...(budgets ?? NONE)];
+}
+
+function meterOf({ rate, budgets }: Semaphore, name: string): Meter | undefined {
+  return name === RATE ? rate : budgets?.get(name);
+}
+
+function setMeter(s: Semaphore, name: string, meter: Meter): void {
+  if (name === RATE) s.rate = meter;
+  else (s.budgets ??= new Map()).set(name, meter);
+}
+
 /** Takes a rate as the one that counts. What was used of the one before stays used. */
 function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
-  const known = s.meters?.get(name);
+  const known = meterOf(s, name);
   const { rate: before = rate, arrivals = gcra.NO_ARRIVALS, returned = 0 } = known ?? {};
   const moved = gcra.underRate(rate, before, arrivals, s.time);
-  (s.meters ??= new Map()).set(name, { rate, until, arrivals: moved, returned });
+  setMeter(s, name, { rate, until, arrivals: moved, returned });
 }
 
 export function readMeters(s: Semaphore): void {
-  for (const [name, read] of s.meters ?? []) {
+  for (const [name, read] of metersOf(s)) {
     if (s.time >= read.arrivals.granted) continue;
-    s.meters?.set(name, { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) });
+    setMeter(s, name, { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) });
   }
 }
 
@@ -51,7 +71,7 @@ export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budget
 }
 
 function nameMeter(s: Semaphore, name: string, rate: Rate): void {
-  const known = s.meters?.get(name) ?? { rate: undefined, until: 0 };
+  const known = meterOf(s, name) ?? { rate: undefined, until: 0 };
   if (known.until === undefined) return;
   const life = gcra.microseconds(Math.max(rate.per, RATE_LIFE_MS));
   const isFresh = isSame(known.rate, rate) && known.until - s.time >= life / 2;
@@ -65,22 +85,22 @@ function isSame(one: Rate | undefined, other: Rate): boolean {
 /** Undefined: nobody is held back, whatever callers name. */
 export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): void {
   if (rate !== undefined) return useMeter(s, name, rate, undefined);
-  const none = { rate, until: undefined, arrivals: gcra.NO_ARRIVALS, returned: 0 };
-  (s.meters ??= new Map()).set(name, none);
+  setMeter(s, name, { rate, until: undefined, arrivals: gcra.NO_ARRIVALS, returned: 0 });
 }
 
 /** Those that count now: one that nobody has named for long is over. */
-function* counting({ meters }: Semaphore, time: number): Generator<[string, Meter, Rate]> {
-  for (const [name, meter] of meters ?? []) {
+function counting(s: Semaphore, time: number): readonly Counting[] {
+  const meters = metersOf(s);
+  if (meters === NONE) return NONE;
+  return Array.from(meters).flatMap(([name, meter]): Counting[] => {
     const { rate, until = Infinity } = meter;
-    if (rate !== undefined && until > time) yield [name, meter, rate];
-  }
+    return rate !== undefined && until > time ? [[name, meter, rate]] : [];
+  });
 }
 
 /** Whether a budget counts. */
 export function isPriced(s: Semaphore): boolean {
-  for (const [name] of counting(s, s.time)) if (name !== RATE) return true;
-  return false;
+  return counting(s, s.time).some(([name]) => name !== RATE);
 }
 
 function priceOf({ permits, cost }: Priced, name: string): number {
@@ -109,7 +129,7 @@ export function charge(s: Semaphore, r: Priced): ReadonlyMap<string, Charge> | u
     const price = priceOf(r, name);
     if (price === 0) continue;
     const arrivals = gcra.afterGrant(rate, meter.arrivals, s.time, price);
-    s.meters?.set(name, { ...meter, arrivals });
+    setMeter(s, name, { ...meter, arrivals });
     const due = arrivals.tat + meter.returned;
     if (name !== RATE) (charged ??= new Map<string, Charge>()).set(name, { price, due });
   }
@@ -136,14 +156,14 @@ export function settlePrice(
       arrivals = { ...arrivals, tat: arrivals.tat - back };
       returned += back;
     }
-    s.meters?.set(name, { ...meter, arrivals, returned });
+    setMeter(s, name, { ...meter, arrivals, returned });
   }
 }
 
 /** As `inspect` has it. */
 export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
   const time = gcra.microseconds(now);
-  const known = s.meters?.get(RATE);
+  const known = s.rate;
   if (known === undefined || (known.until ?? Infinity) <= time) return gcra.unasked(own);
   if (known.rate === undefined) return undefined;
   const arrivals = gcra.onClockAt(time, known.arrivals);
@@ -156,8 +176,8 @@ export function showRate(s: Semaphore, own: Rate | undefined, now: number): Rate
 export function showBudgets(s: Semaphore, now: number): Map<string, BudgetState | null> {
   const time = gcra.microseconds(now);
   const shown = new Map<string, BudgetState | null>();
-  for (const [name, { rate, until, arrivals }] of s.meters ?? []) {
-    if (name === RATE || (until ?? Infinity) <= time) continue;
+  for (const [name, { rate, until, arrivals }] of s.budgets ?? NONE) {
+    if ((until ?? Infinity) <= time) continue;
     const from = until === undefined ? 'setBudget' : 'caller';
     shown.set(name, rate === undefined ? null : gcra.budgetState(rate, arrivals, time, from));
   }

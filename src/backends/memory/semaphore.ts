@@ -77,8 +77,9 @@ export class Semaphore implements Heaped {
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
-  /** The budgets by name, and the rate. */
-  meters: Map<string, Meter> | undefined = undefined;
+  rate: Meter | undefined = undefined;
+  /** By name. */
+  budgets: Map<string, Meter> | undefined = undefined;
   cap: Cap | undefined = undefined;
   /** It is stored that there is no cap. */
   hasNoCap = false;

@@ -93,7 +93,7 @@ export const limitCases: CaseGroup = {
       for (const delta of [-26, -1000, Number.MAX_SAFE_INTEGER]) {
         const error = await errorOf(here.addPermits(delta), RangeError);
         expect(error).to.include({ code: 'INVALID_ARGUMENT' });
-        expect(error.message).to.include(`and it has 25, got ${delta}`);
+        expect(error.message).to.include('whose limit is 25, ').and.include(`got ${delta}`);
       }
       expect((await here.inspect()).limit).to.equal(25);
       expect(await there.addPermits(-25)).to.equal(0);

@@ -31,7 +31,7 @@ describe('an election', () => {
     return { election, tokens };
   }
 
-  it('ends with the lease, and nobody campaigns without being asked', async () => {
+  it('ends with the lease, and no campaign begins without a call', async () => {
     const { election, tokens } = candidate();
     const leadership = await election.campaign();
     const reasons: string[] = [];

@@ -147,7 +147,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(acquiring.value).to.include({ held: true });
   });
 
-  it('makes one try when nobody answers the one call for all keys, and says so', async () => {
+  it('makes one try when the call for all keys gets no answer, and says so', async () => {
     const acquireTogether = fake(never<undefined>);
     const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
     const late = watch(backend.clock, hanging.acquire(['a', 'b'], 300));
@@ -188,7 +188,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await own.close();
   });
 
-  it('makes no call for keys that nobody wants any more', async () => {
+  it('makes no call for keys without a request', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
     const acquiring = reasonOf(own.acquire(['a', 'b']));

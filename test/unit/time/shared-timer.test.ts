@@ -35,7 +35,7 @@ describe('wake-ups', () => {
     expect(Object.fromEntries(rang)).to.deep.equal(times);
   });
 
-  it('can be moved forward and stopped, also by one that comes in the same moment', async () => {
+  it('can be moved forward and stopped, also by a call of the same moment', async () => {
     const { clock, rang, wakeup } = fixture();
     const moved = wakeup('moved');
     moved.wakeBy(50, 0);
@@ -67,7 +67,7 @@ describe('wake-ups', () => {
     expect(rang.at(-1)?.[0]).to.equal('far');
   });
 
-  it('ring beside one that throws, whose error is uncaught', async () => {
+  it('ring beside an alarm that throws, whose error is uncaught', async () => {
     const { clock, rang, wakeup } = fixture();
     const bug = new Error('bug');
     const throwing = new Wakeup(clock, true, () => {
