@@ -4,7 +4,7 @@ import dns from 'node:dns/promises';
 import { Socket } from 'node:net';
 
 const ports = JSON.parse(process.env['SAMPLE_PORTS'] ?? '{}');
-const { connect } = Socket.prototype;
+const connect = Reflect.get(Socket.prototype, 'connect');
 const { lookup } = dns;
 
 Socket.prototype.connect = function connectToOwn(first, ...rest) {
