@@ -24,8 +24,11 @@ const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
  */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
-/** Placeholders in the files for numbers that are defined elsewhere. */
-const NUMBERS: Readonly<Record<string, number>> = {
+/**
+ * Placeholders in the files. A local constant of Lua would cost each function that uses it, in each
+ * run.
+ */
+const CONSTANTS: Readonly<Record<string, number | string>> = {
   CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
   WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
   RATE_LIFE_US: RATE_LIFE_MS * 1000,
@@ -36,8 +39,29 @@ const NUMBERS: Readonly<Record<string, number>> = {
   NEVER: 9e15,
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
   LONG_TTL_US: KEYS_LIFE_MS * 250,
+  // How texts of arguments begin, as bytes, which cost less than characters: '[', '?', '*'.
+  LIST: 91,
+  TRY: 63,
+  TOGETHER: 42,
+  /** The member that keeps `tickets`, and in `clients` says that some leases were over. */
+  SIGN: "'.'",
+  // What a request asks for.
+  WAITS: "'w'",
+  TRIES: "'t'",
+  ASKS_PLACE: "'p'",
+  // What a verdict begins with.
+  QUEUED: "'q'",
+  BUSY: "'b'",
+  FULL: "'f'",
+  OVER: "'o'",
+  LATE: "'l'",
+  REVOKED: "'r'",
+  REFUSED: "'x'",
+  // Whose limit a reply names.
+  STORED: "'s'",
+  OTHER: "'o'",
 };
-const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
+const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})\b`, 'g');
 
 /**
  * The lines of a file, behind those of the files that it includes, each once.
@@ -51,7 +75,7 @@ export function linesOf(name: string, included: Set<string> = new Set()): string
     const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
     const body = lazy && linesOf(lazy, new Set(included));
     if (body) return [`local function ${made}()`, ...body, 'end'];
-    return line.replace(NUMBER, (number) => String(NUMBERS[number]));
+    return line.replace(CONSTANT, (name) => String(CONSTANTS[name]));
   });
 }
 

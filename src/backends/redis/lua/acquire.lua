@@ -25,7 +25,7 @@
 --       more permits are asked for, with ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
--- include: time keys signs
+-- include: time keys
 -- on demand: usual_path = usual
 -- on demand: slow_paths = requests
 -- on demand: all_or_none = all-or-none
@@ -54,7 +54,7 @@ end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
-local replies, total, at = {}, 0, 2
+local replies, total, at = keys[3] and {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
@@ -105,6 +105,9 @@ while args[at] do
     if not reply then
       slow = slow or slow_paths()
       reply = slow(tickets, info, text, run)
+    end
+    if not replies then
+      return now_text .. '|' .. reply
     end
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''

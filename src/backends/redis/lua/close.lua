@@ -13,7 +13,7 @@
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
 -- allow the caller's next request, where the caller waits.
--- include: signs records notify slots rate order pace
+-- include: records notify slots rate order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own

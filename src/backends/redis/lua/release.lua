@@ -17,7 +17,7 @@
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time keys signs
+-- include: time keys
 -- on demand: usual_path = hand-over
 -- on demand: slow_path = give-back
 local call = redis.call
@@ -32,8 +32,8 @@ local function release_mutex(tickets, info, id, live)
 end
 
 -- The usual case of other limits: they have the highest slots, nobody waits, nothing has expired.
-local function release_plain(tickets, info, limit, ids)
-  local total, held, records = #ids, call('ZCARD', tickets) - 1, call('HMGET', info, 'state', unpack(ids))
+local function release_plain(tickets, info, limit, now_text, total, ...)
+  local held, records = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', ...)
   local state = records[1]
   if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
@@ -46,38 +46,48 @@ local function release_plain(tickets, info, limit, ids)
       return nil
     end
   end
-  if call('ZREM', tickets, unpack(ids)) == total and call('HDEL', info, unpack(ids)) == total then
-    return string.rep('1', total)
+  if call('ZREM', tickets, ...) == total and call('HDEL', info, ...) == total then
+    return total == 1 and '1' or string.rep('1', total)
   end
 end
 
-local keys, args, live, usual, slow = KEYS, ARGV, '(' .. now_text, nil, nil
-local replies, total, at = {}, 0, 2
+local keys, args, live, usual, slow = KEYS, ARGV, nil, nil, nil
+local replies, total, at = keys[3] and {}, 0, 2
 while args[at] do
-  local run, text = { inbox = args[1], now = now_text, limit = args[at] }, args[at + 1]
+  local limit, text, run = args[at], args[at + 1], nil
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
     local ids, spent, reply, held, state = nil, nil, nil, nil, nil
     if string.byte(text) == LIST then
       local bar = string.find(text, '|', 1, true)
-      ids = cjson.decode(string.sub(text, 1, (bar or 0) - 1))
+      ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
       spent = bar and cjson.decode(string.sub(text, bar + 1))
     end
     -- An adopted ticket has two fields. What was spent is settled on the slow path.
-    local is_adopted = spent or string.find(text, '~', 1, true)
-    if not is_adopted and not ids and run.limit == '1' then
+    if spent or string.find(text, '~', 1, true) then
+      reply = nil
+    elseif ids then
+      reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
+    elseif limit == '1' then
+      live = live or '(' .. now_text
       reply, held, state = release_mutex(tickets, info, text, live)
-    elseif not is_adopted then
-      reply, held, state = release_plain(tickets, info, run.limit, ids or { text })
+    else
+      reply, held, state = release_plain(tickets, info, limit, now_text, 1, text)
     end
-    if not reply and not ids and state then
-      usual = usual or usual_path()
-      reply = usual(tickets, info, text, run, held, state)
+    if not reply then
+      run = run or { inbox = args[1], now = now_text, limit = limit }
+      if state then
+        usual = usual or usual_path()
+        reply = usual(tickets, info, text, run, held, state)
+      end
     end
     if not reply then
       slow = slow or slow_path()
       reply = slow(tickets, info, ids or { text }, run, spent)
+    end
+    if not replies then
+      return now_text .. '|' .. reply
     end
     total = total + 1
     replies[total], text, at = reply, args[at] or '', at + 1

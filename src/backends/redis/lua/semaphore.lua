@@ -17,7 +17,7 @@
 --
 -- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
 -- (text; '0': not known).
--- include: signs keys records notify slots rate order recount
+-- include: keys records notify slots rate order recount
 
 -- The next token or place.
 local function next_number(s)
