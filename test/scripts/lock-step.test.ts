@@ -389,7 +389,9 @@ class Program {
     const spent = ids.map((_, i) =>
       this.#habits.costs === undefined || (pick + i) % 3 === 0 ? undefined : { tokens: pick },
     );
-    await this.#pair.release(mine.member, [...ids, 'never.1'], ids.length % 2 === 0, spent);
+    // A ticket that is given back alone takes the usual paths.
+    const asked = ids.length === 1 ? ids : [...ids, 'never.1'];
+    await this.#pair.release(mine.member, asked, ids.length < 2 || ids.length % 2 === 0, spent);
     for (const id of ids) for (const list of [mine.held, mine.waiting]) list.delete(id);
   }
 

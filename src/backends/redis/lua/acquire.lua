@@ -35,7 +35,7 @@ local call = redis.call
 local function look(tickets, info, limit, now_text, period)
   local state, held, waits = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, false
   if not state then
-    return held == -1 and call('EXISTS', info, key_of(tickets, 'requests')) == 0 and now_text or nil, held
+    return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
   elseif string.sub(state, 18) ~= limit then
     if string.sub(state, 18) ~= limit .. ' queue' then
       return nil

@@ -74,7 +74,7 @@ end
 
 -- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
-  if not s.state and s.count + s.waiting == 0 and s.stored .. meters_text(s) .. cap_text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. meters_text(s) .. cap_text(s) == '' then
     return body
   end
   settle(s)

@@ -17,8 +17,8 @@ local function change_hands(tickets, info, id, head, record, state, expires, fol
   end
 end
 
--- `held`: none of these has expired.
-local function hand_over(tickets, info, id, run, held, state)
+-- `held`: none of these has expired; false where some have. `record`: the ticket's.
+local function hand_over(tickets, info, id, run, held, state, record)
   local now_text, limit = run.now, run.limit
   if held ~= limit + 0 or string.sub(state, 18) ~= limit .. ' queue' or state < string.sub(now_text, 1, 6) then
     return nil
@@ -35,7 +35,7 @@ local function hand_over(tickets, info, id, run, held, state)
   if not lease or lease + 0 <= now_text + 0 then
     return nil
   end
-  local slot = string.match(redis.call('HGET', info, id) or '', '^(%d+) ')
+  local slot = string.match(record, '^(%d+) ')
   local life, label = string.match(redis.call('HGET', key_of(tickets, 'requests'), head) or '', ' (%d+) (%S*)$')
   if not slot or not life then
     return nil

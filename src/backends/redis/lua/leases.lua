@@ -19,7 +19,7 @@ local function renew_lease(s, how)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
   redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
   s.alive[s.client] = nil
-  s.touched[s.clients], s.touched[s.requests] = true, true
+  s.touched[s.clients], s.touched[s.requests], s.touched[s.parked] = true, true, s.parks and true
   if dropped and s.most then
     sweep(s)
   elseif dropped then

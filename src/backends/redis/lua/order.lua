@@ -139,12 +139,14 @@ local function has_capped(s, priority)
   return s.capped and redis.call('ZCOUNT', s.capped_flows, text_of(priority), text_of(priority)) > 0
 end
 
--- Leaves its flow, as its head or not.
+-- Leaves its flow, as its head or not. Whether it was in it.
 local function leave_flow(s, r, is_granted)
-  redis.call('ZREM', r.flow, r.id)
+  if redis.call('ZREM', r.flow, r.id) == 0 then
+    return false
+  end
   local time, tag = s.times[r.priority], redis.call('ZSCORE', r.heads, as_head(r))
   if not time or not tag and not (s.capped and redis.call('ZREM', s.capped_flows, as_capped(r)) == 1) then
-    return
+    return true
   end
   local start = not tag and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
@@ -155,6 +157,7 @@ local function leave_flow(s, r, is_granted)
   elseif redis.call('ZCARD', r.heads) == 0 and not has_capped(s, r.priority) then
     s.times[r.priority] = nil
   end
+  return true
 end
 
 -- The first head of a priority. One whose group is at a cap that has shrunk, or by a

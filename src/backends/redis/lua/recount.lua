@@ -67,6 +67,7 @@ local function has_queue(s)
     keys[#keys + 1] = not has_capped(s, priority) and heads_of(s, priority) or nil
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
+    and not (s.parks and redis.call('EXISTS', s.parked) == 0)
     and (is_ordered or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
 end
 
@@ -78,6 +79,8 @@ local function recount(s)
     check_layout(s)
     redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
     s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
+  elseif not s.state then
+    redis.call('DEL', s.slots, s.groups)
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
     recount_slots(s)
   end

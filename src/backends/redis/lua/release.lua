@@ -21,14 +21,17 @@
 -- on demand: usual_path = hand-over
 -- on demand: slow_path = give-back
 local call = redis.call
--- The usual case of a limit of 1: nobody waits, and one count finds a live ticket. Else nil, and
--- for hand-over.lua how many are held, none of which has expired, and the state.
+-- The usual case of a limit of 1: nobody waits, and it is the only ticket, and live. Else nil, and
+-- for hand-over.lua how many are held, none of which has expired, the state and its record.
 local function release_mutex(tickets, info, id, live)
-  local held, state = call('ZCOUNT', tickets, live, '+inf') - 1, call('HGET', info, 'state')
-  if held ~= 1 or not state or string.sub(state, 18) ~= '1' then
-    return nil, held, state
+  local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
+  local state, record = found[1], found[2]
+  if held ~= 1 or not state or not record then
+    return nil
+  elseif string.sub(state, 18) ~= '1' then
+    return nil, call('ZCOUNT', tickets, live, '+inf') == 2 and held, state, record
   end
-  return call('ZREM', tickets, id) == 1 and call('HDEL', info, id) == 1 and '1' or nil
+  return call('ZREMRANGEBYSCORE', tickets, live, '(NEVER') == 1 and call('HDEL', info, id) == 1 and '1' or nil
 end
 
 -- The usual case of other limits: they have the highest slots, nobody waits, nothing has expired.
@@ -38,7 +41,7 @@ local function release_plain(tickets, info, limit, now_text, total, ...)
   if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   elseif string.sub(state, 18) ~= limit or held < total or total < 1 then
-    return nil, held, state
+    return nil, held, state, records[2]
   end
   for i = 2, total + 1 do
     local slot = string.match(records[i] or '', '^%d+ ')
@@ -58,7 +61,7 @@ while args[at] do
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-    local ids, spent, reply, held, state = nil, nil, nil, nil, nil
+    local ids, spent, reply, held, state, record = nil, nil, nil, nil, nil, nil
     if string.byte(text) == LIST then
       local bar = string.find(text, '|', 1, true)
       ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
@@ -71,15 +74,15 @@ while args[at] do
       reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
     elseif limit == '1' then
       live = live or '(' .. now_text
-      reply, held, state = release_mutex(tickets, info, text, live)
+      reply, held, state, record = release_mutex(tickets, info, text, live)
     else
-      reply, held, state = release_plain(tickets, info, limit, now_text, 1, text)
+      reply, held, state, record = release_plain(tickets, info, limit, now_text, 1, text)
     end
     if not reply then
       run = run or { inbox = args[1], now = now_text, limit = limit }
-      if state then
+      if record then
         usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, held, state)
+        reply = usual(tickets, info, text, run, held, state, record)
       end
     end
     if not reply then

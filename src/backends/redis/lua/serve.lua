@@ -16,8 +16,9 @@ end
 local function leave(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
-  if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
-    leave_flow(s, r, is_granted)
+  local is_parked = s.parks and redis.call('ZREM', s.parked, r.id) == 1
+  if not is_parked and not leave_flow(s, r, is_granted) then
+    recount_queue(s)
   end
 end
 

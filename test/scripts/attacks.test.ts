@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+
+import type { RequestOrder } from '../../src/backends/backend.js';
+import { describeWithServer } from '../support/require-server.js';
+import type { FixtureOptions } from './port-fixture.js';
+import { closeFixtures, kinds, RedisFixture, request } from './port-fixture.js';
+
+const GROUP_A: RequestOrder = { group: 'a', weight: 1, priority: 0 };
+const GROUP_B: RequestOrder = { group: 'b', weight: 1, priority: 0 };
+
+/** Each was found by an attack on the scripts, and failed before its repair. */
+describeWithServer('a semaphore under attack', (server) => {
+  after(closeFixtures);
+
+  const make = (options?: FixtureOptions): RedisFixture => new RedisFixture(server(), options);
+  const ask = (one: RedisFixture, id: string, order?: RequestOrder) =>
+    one.acquire([{ ...request(id), order }]);
+
+  /** Each round gives back what is held, and asks for one more of group b. Who was granted. */
+  async function grantedIn(rounds: number, one: RedisFixture, own: string[]): Promise<string[]> {
+    const granted = new Set<string>();
+    for (let i = 0; i < rounds; i += 1) {
+      await ask(one, `b.${100 + i}`, GROUP_B);
+      for (const id of own) if (!granted.has(id)) await ask(one, id, GROUP_A);
+      for (const id of await one.holders()) {
+        granted.add(id);
+        await one.release(id);
+      }
+    }
+    return own.filter((id) => granted.has(id));
+  }
+
+  it('gives each slot once, though only free slots of a lost semaphore are left', async () => {
+    const one = make({ limit: 6 });
+    await one.acquire(['a.1', 'a.2', 'a.3', 'a.4', 'a.5', 'a.6']);
+    await one.release(['a.2', 'a.4']);
+    await one.redis.del(one.keyOf('tickets'), one.keyOf('info'));
+    for (const id of ['b.1', 'b.2', 'b.3', 'b.4', 'b.5']) await one.take(id);
+    await one.release('b.3');
+    await one.take('c.1');
+    const { held } = await one.standing();
+    const slots = Object.values(held).flat();
+    expect([...new Set(slots)]).to.have.length(5);
+    expect(Math.max(...slots)).to.equal(4);
+  });
+
+  it('gives nothing for an expired ticket of limit 1 while another ticket lives', async () => {
+    for (const waits of [true, false]) {
+      const one = make({ limit: 1 });
+      await one.take('a.1', { ttl: 100 });
+      await one.take('b.1', { limit: 2 });
+      if (waits) await one.acquire('c.1');
+      else expect(await one.try('c.1')).to.equal('busy');
+      one.pass(150);
+      expect((await one.release('a.1')).released).to.deep.equal([false]);
+      expect(await one.holders()).to.deep.equal(['b.1']);
+      if (!waits) await one.take('d.1', { limit: 2 });
+      const slots = Object.values((await one.standing()).held).flat();
+      expect([...new Set(slots)]).to.have.length(slots.length);
+    }
+  });
+
+  it('hands a permit of limit 1 over, and releases it once, by one id a call', async () => {
+    const one = make({ limit: 1 });
+    await one.take('a.1');
+    expect(kinds(await one.acquire('b.1'))).to.deep.equal(['queued']);
+    expect((await one.release('a.1')).released).to.deep.equal([true]);
+    expect(await one.holders()).to.deep.equal(['b.1']);
+    expect((await one.release('b.1')).released).to.deep.equal([true]);
+    expect((await one.release('b.1')).released).to.deep.equal([false]);
+  });
+
+  for (const key of ['flow:0:a', 'queue']) {
+    it(`serves the others of a flow whose key ${key} was lost before its head left`, async () => {
+      const one = make({ limit: 1 });
+      const order = key === 'queue' ? undefined : GROUP_A;
+      await one.take('h.1');
+      for (const id of ['w.1', 'w.2', 'w.3']) await ask(one, id, order);
+      await ask(one, 'b.1', GROUP_B);
+      await one.redis.del(one.keyOf(key));
+      await one.release('w.1');
+      await one.release('h.1');
+      expect(await grantedIn(8, one, ['w.2', 'w.3'])).to.deep.equal(['w.2', 'w.3']);
+    });
+  }
+
+  it('serves a parked request whose key was lost, and renews that key', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(['h.1', 'h.2', 'h.3']);
+    await ask(one, 'w.1.3', GROUP_A);
+    await one.setLimit(2);
+    await one.release(['h.1', 'h.2', 'h.3']);
+    await ask(one, 'b.1', GROUP_B);
+    expect(await one.redis.zrange(one.keyOf('parked'), 0, -1)).to.deep.equal(['w.1.3']);
+    await one.redis.pexpire(one.keyOf('parked'), 60_000);
+    await ask(one, 'w.1.3', GROUP_A);
+    expect(await one.redis.pttl(one.keyOf('parked'))).to.be.above(60_000);
+    await one.redis.del(one.keyOf('parked'));
+    await one.setLimit(3);
+    expect(await grantedIn(8, one, ['w.1.3'])).to.deep.equal(['w.1.3']);
+  });
+
+  it('leaves no key without an expiry where the last request of a lost semaphore goes', async () => {
+    const one = make({ limit: 1 });
+    await one.take('h.1');
+    await one.acquire('w.1');
+    await one.redis.del(one.keyOf('tickets'), one.keyOf('info'), one.keyOf('clients'));
+    await one.release('w.1');
+    for (const key of await one.redis.keys(one.keyOf('*'))) {
+      expect(await one.redis.pttl(key), key).to.be.above(0);
+    }
+  });
+});
