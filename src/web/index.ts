@@ -3,6 +3,7 @@
  * @module
  */
 export type {
+  BudgetRow,
   ChangeReply,
   Detail,
   ErrorReply,
