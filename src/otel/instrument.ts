@@ -9,12 +9,7 @@ import { checkOptions } from '../arguments/known-options.js';
 import { VERSION } from './version.js';
 
 const SCOPE = 'redsem';
-const OPTIONS: ReadonlySet<string> = new Set([
-  'meterProvider',
-  'tracerProvider',
-  'groupBy',
-  'semaphores',
-]);
+const OPTIONS = new Set('meterProvider tracerProvider groupBy semaphores'.split(' '));
 
 // What runs on a provider, for however many callers.
 const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
