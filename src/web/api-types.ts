@@ -130,10 +130,8 @@ export interface GroupState {
   readonly share: number;
 }
 
-/** One budget that counts. */
-export interface BudgetRow {
-  /** The budget's name. Anybody's text. */
-  readonly budget: string;
+/** One budget that counts, as in `Semaphore.inspect`. */
+export interface BudgetUse {
   /** Units of the burst that are used; more than the burst: in debt. */
   readonly used: number;
   /** Units at once, after a pause. */
@@ -142,6 +140,8 @@ export interface BudgetRow {
   readonly amount: number;
   /** The period in milliseconds. */
   readonly per: number;
+  /** `setBudget`: stored. `caller`: none is stored, and a caller of late has it. */
+  readonly from: 'setBudget' | 'caller' | 'options';
 }
 
 /** `GET api/semaphore`, and the event `detail`. */
@@ -164,8 +164,8 @@ export interface Detail {
   readonly losses: readonly LossCount[];
   /** Groups that hold or wait; empty where the semaphore has none. */
   readonly groups: readonly GroupState[];
-  /** In the order of their names; empty where the semaphore has none. */
-  readonly budgets: readonly BudgetRow[];
+  /** By name; empty where the semaphore has none. */
+  readonly budgets: Readonly<Record<string, BudgetUse>>;
 }
 
 /** Body of `POST api/limit`. */

@@ -3,7 +3,7 @@
  * @module
  */
 export type {
-  BudgetRow,
+  BudgetUse,
   ChangeReply,
   Detail,
   ErrorReply,

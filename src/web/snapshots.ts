@@ -1,11 +1,10 @@
-import type { BudgetState, HolderState, WaiterState } from '../backends/backend.js';
+import type { HolderState, WaiterState } from '../backends/backend.js';
 import { heldByGroup } from '../backends/held-by-group.js';
 import { NO_LIMIT } from '../backends/protocol.js';
 import type { Step } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
 import type {
-  BudgetRow,
   Detail,
   GroupState,
   HistoryPoint,
@@ -42,7 +41,7 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
     history: sampler.history(name).map(point),
     losses: sampler.losses(name),
     groups: groupsOf(holders, waiters, groupLimit),
-    budgets: Object.entries(budgets).map(budgetRow).toSorted(byName),
+    budgets,
   };
 }
 
@@ -123,14 +122,6 @@ function groupsOf(
     waiting,
     share: weight / Math.max(1, all),
   }));
-}
-
-function budgetRow([budget, { used, burst, amount, per }]: [string, BudgetState]): BudgetRow {
-  return { budget, used, burst, amount, per };
-}
-
-function byName({ budget: one }: BudgetRow, { budget: other }: BudgetRow): number {
-  return one < other ? -1 : 1;
 }
 
 function point(step: Step): HistoryPoint {

@@ -86,10 +86,10 @@ describe('the web view', () => {
       { group: 'a', held: 2, limit: 2, waiting: 1, share: 1 },
       { group: '', held: 1, limit: 2, waiting: 0, share: 0 },
     ]);
-    expect(detail.budgets).to.deep.equal([
-      { budget: 'dollars', used: 1, burst: 9, amount: 9, per: 60_000 },
-      { budget: 'tokens', used: 60, ...tokens },
-    ]);
+    expect(detail.budgets).to.deep.equal({
+      tokens: { ...tokens, from: 'caller', used: 60 },
+      dollars: { amount: 9, per: 60_000, burst: 9, from: 'caller', used: 1 },
+    });
     ended.abort();
     await waiting.catch(() => undefined);
   });
@@ -154,7 +154,7 @@ describe('the web view', () => {
       waitingFor: 2500,
     });
     expect(detail.history.at(-1)).to.deep.include({ held: 2, waiting: 1, limit: 3 });
-    expect([detail.losses, detail.groups, detail.budgets]).to.deep.equal([[], [], []]);
+    expect([detail.losses, detail.groups, detail.budgets]).to.deep.equal([[], [], {}]);
     await pair.release();
     await (await waiting).release();
     expect((await get(view, '/api/semaphore')).status).to.equal(400);
