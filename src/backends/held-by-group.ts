@@ -1,6 +1,6 @@
 import type { HolderState } from './backend.js';
 
-/** Permits that each group holds; '': holders without a group, which a group limit counts as one. */
+/** Permits that each group holds; '': holders without a group, which a limit counts as one. */
 export function heldByGroup(holders: readonly HolderState[]): Map<string, number> {
   const held = new Map<string, number>();
   for (const { group = '', slots } of holders) {
