@@ -1,6 +1,6 @@
 import type { BatchObservableCallback, Meter } from '@opentelemetry/api';
 import { withoutCredentials } from '../arguments/shown.js';
-import { heldByGroup } from '../backends/held-by-group.js';
+import { heldByGroup } from '../held-by-group.js';
 import type { SemaphoreLike } from '../interfaces.js';
 import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';
 

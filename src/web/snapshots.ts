@@ -1,5 +1,5 @@
 import type { HolderState, WaiterState } from '../backends/backend.js';
-import { heldByGroup } from '../backends/held-by-group.js';
+import { heldByGroup } from '../held-by-group.js';
 import { NO_LIMIT } from '../backends/protocol.js';
 import type { Step } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';

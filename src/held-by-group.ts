@@ -1,4 +1,4 @@
-import type { HolderState } from './backend.js';
+import type { HolderState } from './backends/backend.js';
 
 /** Permits that each group holds; '': holders without a group, which a limit counts as one. */
 export function heldByGroup(holders: readonly HolderState[]): Map<string, number> {
