@@ -4,6 +4,8 @@ import { isRedsemError } from '../errors.js';
 /** Names of attributes, by https://opentelemetry.io/docs/specs/semconv/general/naming/. */
 export const ERROR_TYPE = 'error.type';
 export const SEMAPHORE_NAME = 'redsem.semaphore.name';
+export const BUDGET_NAME = 'redsem.budget.name';
+export const GROUP_NAME = 'redsem.group.name';
 export const LOST_REASON = 'redsem.lost.reason';
 export const TICKET_ID = 'redsem.ticket.id';
 export const PERMITS = 'redsem.permits';

@@ -1,13 +1,15 @@
-import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import type { Meter, MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
+import type { Inspected } from './state-gauges.js';
+import { gaugeState } from './state-gauges.js';
 import { checkOptions } from '../arguments/known-options.js';
 import { VERSION } from './version.js';
 
 const SCOPE = 'redsem';
-const OPTIONS: ReadonlySet<string> = new Set(['meterProvider', 'tracerProvider', 'groupBy']);
+const OPTIONS = new Set('meterProvider tracerProvider groupBy semaphores'.split(' '));
 
 // What runs on a provider, for however many callers.
 const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
@@ -27,6 +29,11 @@ export interface InstrumentOptions {
    * itself. Default: the name.
    */
   readonly groupBy?: ((name: string) => string) | undefined;
+  /**
+   * Semaphores whose budgets and groups are reported as gauges, over all processes: each collection
+   * calls `inspect` of each. Default: none.
+   */
+  readonly semaphores?: readonly Inspected[] | undefined;
 }
 
 /**
@@ -45,16 +52,17 @@ export function instrument(options: InstrumentOptions = {}): () => void {
     meterProvider = metrics.getMeterProvider(),
     tracerProvider = trace.getTracerProvider(),
     groupBy = (name) => name,
+    semaphores = [],
   } = options;
-  const endMetrics = permitMetrics.share(
-    meterProvider,
-    () => new PermitMetrics(meterProvider.getMeter(SCOPE, VERSION), groupBy),
-  );
+  const meter = (): Meter => meterProvider.getMeter(SCOPE, VERSION);
+  const endMetrics = permitMetrics.share(meterProvider, () => new PermitMetrics(meter(), groupBy));
   const endSpans = permitSpans.share(
     tracerProvider,
     () => new PermitSpans(tracerProvider.getTracer(SCOPE, VERSION)),
   );
+  const endGauges = semaphores.length > 0 ? gaugeState(meter(), semaphores, groupBy) : undefined;
   return () => {
+    endGauges?.();
     endMetrics();
     endSpans();
   };

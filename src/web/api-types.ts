@@ -120,12 +120,28 @@ export interface LossCount {
 export interface GroupState {
   /** The group's name. Anybody's text. */
   readonly group: string;
-  /** Permits that it holds, where known. */
-  readonly held?: number;
+  /** Permits that it holds. */
+  readonly held: number;
+  /** How many it may hold at once; left out where groups have no limit. */
+  readonly limit?: number;
   /** Its requests that wait. */
   readonly waiting: number;
   /** Its part of the next permits by its weight, 0 to 1; 0 while a higher priority waits. */
   readonly share: number;
+}
+
+/** One budget that counts, as in `Semaphore.inspect`. */
+export interface BudgetUse {
+  /** Units of the burst that are used; more than the burst: in debt. */
+  readonly used: number;
+  /** Units at once, after a pause. */
+  readonly burst: number;
+  /** Units in each period. */
+  readonly amount: number;
+  /** The period in milliseconds. */
+  readonly per: number;
+  /** `setBudget`: stored. `caller`: none is stored, and a caller of late has it. */
+  readonly from: 'setBudget' | 'caller' | 'options';
 }
 
 /** `GET api/semaphore`, and the event `detail`. */
@@ -148,6 +164,8 @@ export interface Detail {
   readonly losses: readonly LossCount[];
   /** Groups that hold or wait; empty where the semaphore has none. */
   readonly groups: readonly GroupState[];
+  /** By name; empty where the semaphore has none. */
+  readonly budgets: Readonly<Record<string, BudgetUse>>;
 }
 
 /** Body of `POST api/limit`. */

@@ -3,6 +3,7 @@
  * @module
  */
 export type {
+  BudgetUse,
   ChangeReply,
   Detail,
   ErrorReply,

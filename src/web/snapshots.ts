@@ -1,4 +1,5 @@
 import type { HolderState, WaiterState } from '../backends/backend.js';
+import { heldByGroup } from '../held-by-group.js';
 import { NO_LIMIT } from '../backends/protocol.js';
 import type { Step } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
@@ -28,7 +29,7 @@ export function listSnapshot(sampler: Sampler, at: number, actions: boolean): Li
 /** What it shows of one. */
 export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
   const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
-  const { holders = [], waiters = [] } = semaphore.detail ?? {};
+  const { holders = [], waiters = [], groupLimit, budgets = {} } = semaphore.detail ?? {};
   const rate = sampler.rate(semaphore);
   return {
     at,
@@ -39,7 +40,8 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
     queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, rate)),
     history: sampler.history(name).map(point),
     losses: sampler.losses(name),
-    groups: groupsOf(waiters),
+    groups: groupsOf(holders, waiters, groupLimit),
+    budgets,
   };
 }
 
@@ -93,8 +95,13 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
   };
 }
 
-/** The groups that wait; shares are of those of the highest priority among them. */
-function groupsOf(waiters: readonly WaiterState[]): GroupState[] {
+/** The groups that hold or wait; shares are of the waiting ones of the highest priority. */
+function groupsOf(
+  holders: readonly HolderState[],
+  waiters: readonly WaiterState[],
+  limit: number | undefined,
+): GroupState[] {
+  const held = heldByGroup(holders);
   const top = waiters.reduce((highest, { priority }) => Math.max(highest, priority), 0);
   const found = new Map<string, { waiting: number; weight: number }>();
   for (const { group, weight, priority } of waiters) {
@@ -103,10 +110,15 @@ function groupsOf(waiters: readonly WaiterState[]): GroupState[] {
     if (priority === top) known.weight = weight;
     found.set(group, known);
   }
+  for (const group of held.keys()) {
+    if (!found.has(group)) found.set(group, { waiting: 0, weight: 0 });
+  }
   const all = [...found.values()].reduce((sum, { weight }) => sum + weight, 0);
-  if ([...found.keys()].every((group) => group === '')) return [];
+  if (limit === undefined && [...found.keys()].every((group) => group === '')) return [];
   return [...found].map(([group, { waiting, weight }]) => ({
     group,
+    held: held.get(group) ?? 0,
+    ...(limit !== undefined && { limit }),
     waiting,
     share: weight / Math.max(1, all),
   }));

@@ -1,5 +1,10 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { DataPoint, Histogram, ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type {
+  CollectionResult,
+  DataPoint,
+  Histogram,
+  ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import {
@@ -70,8 +75,12 @@ export class OtelFixture {
     return { count, sum };
   }
 
+  collect(): Promise<CollectionResult> {
+    return this.#reader.collect();
+  }
+
   async resourceMetrics(): Promise<ResourceMetrics> {
-    const { resourceMetrics, errors } = await this.#reader.collect();
+    const { resourceMetrics, errors } = await this.collect();
     expect(errors).to.deep.equal([]);
     return resourceMetrics;
   }

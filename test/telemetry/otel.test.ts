@@ -116,6 +116,42 @@ describe('OpenTelemetry', () => {
     }
   });
 
+  it('asks semaphores that it was given for their budgets and groups, until it ends', async () => {
+    const budgets = { tokens: { amount: 100, per: 1000, burst: 50 } };
+    const sem = open({ limit: 5, groupLimit: 3, budgets });
+    const inspected = spy(sem, 'inspect');
+    const gauges = new OtelFixture(NAME, { semaphores: [sem] });
+    await sem.acquire({ group: 'a', permits: 2, cost: { tokens: 40 } });
+    await sem.acquire({ group: 'b' });
+    await sem.acquire();
+    const shared = { 'budget.limit[tokens]': 50, 'group.held[a]': 2, 'group.held[b]': 1 };
+    const all = { count: 4, ...shared, 'budget.used[tokens]': 40, 'group.held[]': 1 };
+    expect(await gauges.counts()).to.deep.equal(all);
+    await clock.advance(100);
+    expect(await gauges.counts()).to.deep.equal({ ...all, 'budget.used[tokens]': 30 });
+    expect(await otel.counts(), 'it was given none').to.deep.equal({ count: 4 });
+    gauges.stop();
+    await gauges.counts();
+    expect(inspected.callCount).to.equal(2);
+    await gauges.close();
+  });
+
+  it('leaves out a semaphore that it cannot ask, and holders without a group or a limit', async () => {
+    const sem = open({ limit: 2 });
+    await sem.acquire({ group: 'a' });
+    await sem.acquire();
+    const failing = { name: NAME, inspect: () => Promise.reject(new Error('no answer')) };
+    const gauges = new OtelFixture(NAME, { semaphores: [failing, sem] });
+    const { resourceMetrics, errors } = await gauges.collect();
+    expect(errors.map(String)).to.deep.equal(['Error: no answer']);
+    const points = resourceMetrics.scopeMetrics.flatMap(({ metrics: found }) =>
+      found.flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => attributes)),
+    );
+    const about = { 'redsem.semaphore.name': NAME, 'redsem.group.name': 'a' };
+    expect(points).to.deep.equal([about]);
+    await gauges.close();
+  });
+
   it('has the same for each key of a set that is taken in one call, or refused', async () => {
     const keyed = new KeyedMutex(backend, { name: 'set' });
     const first = new OtelFixture('keyed:set:first');

@@ -87,6 +87,7 @@ const telemetry: Record<keyof InstrumentOptions, undefined> = {
   meterProvider: undefined,
   tracerProvider: undefined,
   groupBy: undefined,
+  semaphores: undefined,
 };
 
 /** What a user may pass to code under test. */

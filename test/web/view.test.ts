@@ -38,9 +38,9 @@ describe('the web view', () => {
       ['a', 0],
     ]);
     expect(groups).to.deep.equal([
-      { group: '', waiting: 1, share: 1 },
-      { group: 'b', waiting: 1, share: 0 },
-      { group: 'a', waiting: 2, share: 0 },
+      { group: '', held: 1, waiting: 1, share: 1 },
+      { group: 'b', held: 0, waiting: 1, share: 0 },
+      { group: 'a', held: 0, waiting: 2, share: 0 },
     ]);
     await holder.release();
     for (const one of waiting) void one.then((handle) => handle.release());
@@ -65,9 +65,33 @@ describe('the web view', () => {
     ).json()) as Detail;
     expect(queue).to.have.length(5000);
     expect(groups).to.deep.equal([
-      { group: 'a', waiting: count / 2, share: 0.5 },
-      { group: 'b', waiting: count / 2, share: 0.5 },
+      { group: 'a', held: 0, waiting: count / 2, share: 0.5 },
+      { group: 'b', held: 0, waiting: count / 2, share: 0.5 },
     ]);
+  });
+
+  it('shows what is used of each budget, and what each group holds of its limit', async () => {
+    const { backend, clock, view } = viewFixture();
+    const tokens = { amount: 100, per: 1000, burst: 50 };
+    const budgets = { tokens, dollars: { amount: 9, per: 60_000 } };
+    const semaphore = new Semaphore(backend, 'llm', { limit: 5, groupLimit: 2, budgets });
+    const cost = { tokens: 60, dollars: 1 };
+    await semaphore.acquire({ group: 'a', permits: 2, cost });
+    await semaphore.acquire({ cost: { tokens: 0 } });
+    const ended = new AbortController();
+    const waiting = semaphore.acquire({ group: 'a', signal: ended.signal });
+    await clock.advance(0);
+    const detail = (await (await get(view, '/api/semaphore?name=llm')).json()) as Detail;
+    expect(detail.groups).to.deep.equal([
+      { group: 'a', held: 2, limit: 2, waiting: 1, share: 1 },
+      { group: '', held: 1, limit: 2, waiting: 0, share: 0 },
+    ]);
+    expect(detail.budgets).to.deep.equal({
+      tokens: { ...tokens, from: 'caller', used: 60 },
+      dollars: { amount: 9, per: 60_000, burst: 9, from: 'caller', used: 1 },
+    });
+    ended.abort();
+    await waiting.catch(() => undefined);
   });
 
   it('lists all by pressure, with the permits over the limit and how long the first request waits', async () => {
@@ -130,7 +154,7 @@ describe('the web view', () => {
       waitingFor: 2500,
     });
     expect(detail.history.at(-1)).to.deep.include({ held: 2, waiting: 1, limit: 3 });
-    expect([detail.losses, detail.groups]).to.deep.equal([[], []]);
+    expect([detail.losses, detail.groups, detail.budgets]).to.deep.equal([[], [], {}]);
     await pair.release();
     await (await waiting).release();
     expect((await get(view, '/api/semaphore')).status).to.equal(400);

@@ -68,14 +68,21 @@ describeInBrowser('axe-core', (web) => {
       expect(await page.evaluate(wide), 'scrolls sideways').to.equal(false);
     });
 
-    it(`finds nothing in groups and their shares, ${scheme}`, async () => {
+    it(`finds nothing in groups, their shares and budgets, ${scheme}`, async () => {
       const client = await openClient('redis', web().server.url);
-      const shared = new Semaphore(client.target, 'shared', { limit: 1 });
-      const holder = await shared.acquire();
+      const budgets = { tokens: { amount: 100, per: 3_600_000 } };
+      const rules = { limit: 1, groupLimit: 1, budgets };
+      const shared = new Semaphore(client.target, 'shared', rules);
+      const holder = await shared.acquire({ cost: { tokens: 0 } });
       const asked = [shared.acquire({ group: 'a' }), shared.acquire({ group: 'b', weight: 3 })];
       const { page } = await open(scheme, 'shared');
       await untilText(page, '#detail-waiting', '2');
-      expect(await rowsOf(page, 'groups')).to.deep.equal(['b 75 % – 1', 'a 25 % – 1']);
+      expect(await rowsOf(page, 'groups')).to.deep.equal([
+        'b 75 % 0 / 1 1',
+        'a 25 % 0 / 1 1',
+        '– 0 % 1 / 1 0',
+      ]);
+      expect(await rowsOf(page, 'budgets')).to.deep.equal(['tokens 0 / 100']);
       await expectClean(page);
       for (const one of asked) void one.then((handle) => handle.release());
       await holder.release();

@@ -1,5 +1,6 @@
 import type { Detail, SlotState } from '../../api-types.js';
 import { Confirmation, type Question } from './confirmation.js';
+import { BudgetTable } from './budget-table.js';
 import { byId, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
 import { HistoryCharts } from './history-charts.js';
@@ -24,6 +25,7 @@ export class DetailPage {
   readonly #confirmation = new Confirmation();
   readonly #holders = new HolderTable((slot) => this.#revoke(slot));
   readonly #queue = new QueueTable();
+  readonly #budgets = new BudgetTable();
   readonly #shares = new ShareTables();
   readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
   #charts: HistoryCharts | undefined;
@@ -58,6 +60,7 @@ export class DetailPage {
     this.#queue.show(detail);
     this.#charts ??= new HistoryCharts();
     this.#charts.show(detail);
+    this.#budgets.show(detail);
     this.#shares.show(detail);
     this.#confirmation.update(detail);
   }

@@ -14,7 +14,10 @@ export function limitText({ limit, limitFrom }: SemaphoreRow): string {
   return limitFrom === 'none' ? '?' : '∞';
 }
 
-export function stateOf(row: SemaphoreRow): keyof typeof SIGNS {
+/** What has a bar: permits, or a budget. */
+type Filled = Pick<SemaphoreRow, 'held' | 'limit' | 'over' | 'error'>;
+
+export function stateOf(row: Filled): keyof typeof SIGNS {
   if (row.error !== undefined) return 'damaged';
   if (row.limit === 0) return 'paused';
   if (row.over > 0) return 'over';
@@ -36,7 +39,7 @@ export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
 }
 
 /** Held, free and over the limit as one bar. The numbers beside it say the same. */
-export function makeBar(place: HTMLElement): (row: SemaphoreRow) => void {
+export function makeBar(place: HTMLElement): (row: Filled) => void {
   const children = [element('i', { class: 'bar-held' }), element('i', { class: 'bar-over' })];
   const bar = element('span', { class: 'bar', attributes: { 'aria-hidden': 'true' }, children });
   place.append(bar);

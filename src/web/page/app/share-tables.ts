@@ -1,6 +1,6 @@
 import type { Detail, GroupState, LossCount } from '../../api-types.js';
 import { byId, element, setProperty } from './dom.js';
-import { count, percent } from './format.js';
+import { count, NOTHING, percent } from './format.js';
 import { Grid, number } from './grid.js';
 
 /** Groups by their shares, and losses by their reasons. */
@@ -13,7 +13,7 @@ export class ShareTables {
         name: 'text',
         title: 'Group',
         width: 'minmax(4rem, 1fr)',
-        text: ({ group }) => group,
+        text: ({ group }) => group || NOTHING,
         tip: ({ group }) => group,
       },
       {
@@ -24,7 +24,9 @@ export class ShareTables {
         make: makeShare,
       },
       number('percent', '%', '3.6rem', ({ share }) => percent(share)),
-      number('in-use', 'Held', '3.6rem', ({ held }) => count(held)),
+      number('in-use', 'Held', '4.2rem', ({ held, limit }) =>
+        limit === undefined ? count(held) : `${count(held)} / ${count(limit)}`,
+      ),
       number('in-queue', 'Waiting', '4.6rem', ({ waiting }) => count(waiting)),
     ],
   });
