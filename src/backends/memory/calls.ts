@@ -101,7 +101,9 @@ export function setLimit(s: Semaphore, call: port.SetLimitCall): Said<port.SetLi
 }
 
 export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.AddPermitsReply> {
-  const { id, delta } = call;
+  const { delta } = call;
+  // A ticket may have the id of a change.
+  const id = `change ${call.id}`;
   const [late, made, before] = [isLate(s, call), remembered(s, id), s.limit];
   const limit = typeof made === 'number' ? made : before + delta;
   const refused = limit < 0 || limit > Number.MAX_SAFE_INTEGER;

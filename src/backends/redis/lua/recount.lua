@@ -89,5 +89,7 @@ local function recount(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
     recount_queue(s)
+  elseif is_lost then
+    lead_all_again(s)
   end
 end
