@@ -75,7 +75,7 @@ export function linesOf(name: string, included: Set<string> = new Set()): string
     const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
     const body = lazy && linesOf(lazy, new Set(included));
     if (body) return [`local function ${made}()`, ...body, 'end'];
-    return line.replace(CONSTANT, (name) => String(CONSTANTS[name]));
+    return line.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
   });
 }
 
