@@ -100,6 +100,51 @@ describeWithServer('a semaphore under attack', (server) => {
     expect(await grantedIn(8, one, ['w.1.3'])).to.deep.equal(['w.1.3']);
   });
 
+  /** Group a is at its cap, and group b waits for a permit of group h, which is the last. */
+  async function besideCapped(): Promise<RedisFixture> {
+    const one = make({ limit: 2 });
+    await one.setGroupLimit(1);
+    for (const id of ['a.1', 'h.1', 'a.2', 'b.1', 'b.2', 'b.3']) {
+      await ask(one, id, { ...GROUP_A, group: id.slice(0, 1) });
+    }
+    expect(await one.redis.zrange(one.keyOf('capped'), 0, -1)).to.deep.equal(['0 a']);
+    expect(await one.redis.zcard(one.keyOf('flows:0'))).to.equal(1);
+    return one;
+  }
+
+  for (const lost of ['flows:0', 'capped', 'flow:0:a', 'flow:0:b']) {
+    it(`serves a capped group and the group beside it though ${lost} was lost`, async () => {
+      const one = await besideCapped();
+      await one.lose(lost);
+      for (const [gone, next] of [
+        ['h.1', 'b.1'],
+        ['b.1', 'b.2'],
+      ] as const) {
+        await one.release(gone);
+        expect(await one.holders()).to.deep.equal(['a.1', next]);
+      }
+      expect(await one.queue()).to.have.members(['a.2', 'b.3']);
+      // Group b has a head, so that no key is missing.
+      await one.release('a.1');
+      expect(await one.holders()).to.deep.equal(['b.2', 'a.2']);
+      await one.release('b.2');
+      expect(await one.holders()).to.deep.equal(['a.2', 'b.3']);
+    });
+  }
+
+  it('misses no key of heads where all flows of a priority are at the cap', async () => {
+    const one = await besideCapped();
+    await one.release(['b.1', 'b.2', 'b.3']);
+    expect(await one.redis.exists(one.keyOf('flows:0'))).to.equal(0);
+    const before = await one.state();
+    await one.release('gone.1');
+    expect(await one.state()).to.deep.equal(before);
+    await ask(one, 'c.1', { ...GROUP_A, group: 'c' });
+    await one.lose('flows:0');
+    await one.release('h.1');
+    expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
+  });
+
   it('leaves no key without an expiry where the last request of a lost semaphore goes', async () => {
     const one = make({ limit: 1 });
     await one.take('h.1');

@@ -2,7 +2,8 @@
 -- `groups` has how many each group holds, and requests without a group are a group. A flow whose
 -- first request would take its group above the cap has no head: it is in `capped`, and gets a new
 -- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
--- 'cap:none' where it is stored that there is none.
+-- 'cap:none' where it is stored that there is none, and 'capped:50' while flows are, with the
+-- priorities that have heads beside them: else a priority's heads could be lost unnoticed.
 -- include: records slots
 
 local function read_cap(s, text)
@@ -14,7 +15,7 @@ local function cap_text(s)
   if not s.cap then
     return s.no_cap and ' cap:none' or ''
   end
-  return ' cap:' .. text_of(s.cap) .. ',' .. s.cap_till .. (s.capped and ' capped' or '')
+  return ' cap:' .. text_of(s.cap) .. ',' .. s.cap_till .. (s.capped and ' capped:' .. s.led or '')
 end
 
 -- Permits that a group holds.

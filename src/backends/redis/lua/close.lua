@@ -81,6 +81,7 @@ local function close(s, body, waits)
   settle_order(s)
   settle_pace(s)
   s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
+  s.led = s.capped and led_priorities(s) or ''
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')

@@ -62,7 +62,7 @@ local function lead(s, r, start)
   end
 end
 
--- A flow whose group may have room again. `name`: see as_capped.
+-- A flow whose group may have room again. `name`: see as_capped. `s.is_torn`: the flow was lost.
 local function lead_again(s, name)
   local priority, group = string.match(name, '^(%d) (.*)$')
   local capped = redis.call('ZREM', s.capped_flows, name) == 1
@@ -70,6 +70,7 @@ local function lead_again(s, name)
   if r then
     lead(s, r, s.times[r.priority] or 0)
   end
+  s.is_torn = s.is_torn or capped and not r
 end
 
 -- Permits of the group came back.
@@ -137,6 +138,17 @@ end
 
 local function has_capped(s, priority)
   return s.capped and redis.call('ZCOUNT', s.capped_flows, text_of(priority), text_of(priority)) > 0
+end
+
+-- Those that have a head.
+local function led_priorities(s)
+  local led = ''
+  for priority = 9, 0, -1 do
+    if s.times[priority] and redis.call('EXISTS', heads_of(s, priority)) == 1 then
+      led = led .. text_of(priority)
+    end
+  end
+  return led
 end
 
 -- Leaves its flow, as its head or not. Whether it was in it.

@@ -46,7 +46,7 @@ local function recount_queue(s)
   for i = 1, #records, 2 do
     redis.call('DEL', request_of(s, records[i], records[i + 1]).flow)
   end
-  s.times, s.parks, s.capped, s.waiting = {}, nil, nil, #records / 2
+  s.times, s.parks, s.capped, s.is_torn, s.waiting = {}, nil, nil, nil, #records / 2
   for i = 1, #records, 2 do
     local r = request_of(s, records[i], records[i + 1])
     if alive then
@@ -64,7 +64,7 @@ end
 local function has_queue(s)
   local keys, is_ordered = { s.requests, s.clients, s.capped and s.capped_flows }, next(s.times)
   for priority in pairs(s.times) do
-    keys[#keys + 1] = not has_capped(s, priority) and heads_of(s, priority) or nil
+    keys[#keys + 1] = (not s.capped or string.find(s.led, text_of(priority), 1, true)) and heads_of(s, priority) or nil
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
     and not (s.parks and redis.call('EXISTS', s.parked) == 0)

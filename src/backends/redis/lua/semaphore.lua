@@ -41,6 +41,7 @@ local function read_state(s)
   s.count = math.max(redis.call('ZCARD', s.tickets) - 1, 0)
   s.held, s.top = (known.held or s.count) + 0, (known.top or s.count) + 0
   s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
+  s.led = known.capped or ''
   read_cap(s, known.cap)
   if known.rate then
     read_meter(s, '', known.rate)

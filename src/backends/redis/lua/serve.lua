@@ -84,6 +84,9 @@ end
 
 -- Returns the first that does not fit. `s.turn`: the rate alone holds it back.
 local function serve(s, own)
+  if s.is_torn then
+    recount_queue(s)
+  end
   unpark(s)
   s.turn = nil
   while s.waiting > 0 and s.held < s.limit do
