@@ -331,7 +331,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * Changes a budget for every process that uses this name, as `setRate` does the rate.
    * @param name as in the option `budgets`
    * @param budget as in the option; undefined: there is none, whatever processes were made with
-   * @throws as `setRate`
+   * @throws {RangeError} when four budgets of other names count already, or are options of this
+   *   object: nothing is changed
+   * @throws as `setRate` otherwise
    */
   async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
     checkBudgetName('name', name);

@@ -1,4 +1,5 @@
 import type { Budgets, Costs, Rate } from '../backends/backend.js';
+import { MOST_BUDGETS } from '../backends/protocol.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions, optionNames } from './known-options.js';
 import { integer } from './numbers.js';
@@ -20,7 +21,6 @@ export interface BudgetOptions {
 }
 
 const BUDGET_OPTIONS: OptionNames = optionNames('amount per burst');
-const MOST_BUDGETS = 4;
 /** 365 days, in milliseconds. */
 const LONGEST_PERIOD = 31_536_000_000;
 
@@ -28,6 +28,14 @@ export function checkBudgetName(option: string, name: unknown): string {
   if (typeof name === 'string' && /^[\w.-]{1,32}$/.test(name)) return name;
   throw typeError(
     `${option}: expected a name of 1 to 32 letters, digits and _ . -, got ${formatValue(name)}`,
+  );
+}
+
+/** `known`: the budgets of the semaphore. */
+export function checkBudgetRoom(semaphore: string, known: readonly string[], name: string): void {
+  if (known.length < MOST_BUDGETS || known.includes(name)) return;
+  throw rangeError(
+    `name: expected a budget among the ${known.length} of ${JSON.stringify(semaphore)}, which are as many as may count (${known.join(', ')}), got ${JSON.stringify(name)}`,
   );
 }
 

@@ -374,6 +374,8 @@ export interface SetGroupLimitCall extends Call {
 export interface SetRateReply extends Reply {
   /** It came after `notAfter`. */
   readonly late?: boolean;
+  /** Nothing was changed: the budgets that count, which are as many as may. */
+  readonly full?: readonly string[];
 }
 
 export interface AddPermitsCall extends Call {

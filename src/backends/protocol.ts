@@ -24,6 +24,9 @@ export const NO_LIMIT: number = Number.MAX_SAFE_INTEGER;
 /** Permits of one ticket at most: each has a slot that is named in replies and messages. */
 export const MOST_PERMITS: number = 2 ** 24;
 
+/** Budgets that count at once. */
+export const MOST_BUDGETS = 4;
+
 /** Bytes of a semaphore's name at most. */
 export const LONGEST_NAME = 512;
 

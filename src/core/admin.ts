@@ -1,3 +1,4 @@
+import { checkBudgetRoom } from '../arguments/budgets.js';
 import type {
   AddPermitsReply,
   AdoptReply,
@@ -35,10 +36,15 @@ export class Admin {
 
   /** `budget`: the name of one in place of the rate. */
   async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
+    const { name, options } = this.#link;
+    // The server knows the own budgets only after an acquire.
+    const own = Object.keys((newRate && options.budgets) ?? {});
+    if (budget !== undefined) checkBudgetRoom(name, own, budget);
     const what = `setting ${budget === undefined ? 'the rate' : 'a budget'} of`;
-    await this.#change('setRate', what, (backend, call) =>
+    const { reply } = await this.#change('setRate', what, (backend, call) =>
       backend.setRate?.({ ...call, newRate, budget }),
     );
+    if (budget !== undefined) checkBudgetRoom(name, reply.full ?? [], budget);
   }
 
   async setGroupLimit(newGroupLimit: number | undefined): Promise<void> {

@@ -193,6 +193,8 @@ const RATES: readonly (Rate | undefined)[] = [
   { permits: 10_000, per: 1000, burst: 1 },
 ];
 
+const BUDGETS = ['tokens', 'x-y.z_1', 'a', 'b.c', 'd', 'e'];
+
 const TERMS: readonly Terms[] = [
   { groupLimit: 2 },
   { groupLimit: 3, budgets: { tokens: { permits: 900, per: 1000, burst: 90 } } },
@@ -328,7 +330,8 @@ class Program {
       case 'setGroupLimit':
         return pair.setGroupLimit(member, dice < 25 ? undefined : 1 + (first % limit), late);
       case 'setBudget':
-        return pair.setBudget(member, 'tokens', RATES[first % RATES.length], late);
+        // More names than may count.
+        return pair.setBudget(member, BUDGETS[dice % 6] ?? '', RATES[first % RATES.length], late);
       case 'pass':
         return pair.pass(Math.round((longestPause * 4 * first) / 99) / 4);
       case 'stall':

@@ -288,6 +288,35 @@ describeOnBoth('a rate', (make) => {
     });
   });
 
+  it('is refused as a fifth budget, which changes nothing', async () => {
+    const one = make();
+    const [a, b] = [RATE, { permits: 1, per: 60_000, burst: 1 }];
+    for (const name of ['d', 'c', 'a']) await one.setBudget(name, a);
+    await one.setBudget('none', undefined);
+    await one.acquire([request('h.1')], { budgets: { b } });
+    const full = ['a', 'b', 'c', 'd'];
+    for (const again of [1, 2]) {
+      expect((await one.setBudget('e', b)).full, `${again}`).to.deep.equal(full);
+      expect((await one.setBudget('none', b)).full, `${again}`).to.deep.equal(full);
+    }
+    const shown = async () => {
+      const { budgets = {} } = await one.inspect();
+      return Object.entries(budgets)
+        .flatMap(([name, budget]) => (budget ? [name] : []))
+        .toSorted();
+    };
+    expect(await shown()).to.deep.equal(full);
+    // One of the four may change, and one that goes makes room.
+    expect((await one.setBudget('d', b)).full).to.equal(undefined);
+    expect((await one.setBudget('e', undefined)).full).to.equal(undefined);
+    expect((await one.setBudget('d', undefined)).full).to.equal(undefined);
+    expect((await one.setBudget('e', b)).full).to.equal(undefined);
+    expect(await shown()).to.deep.equal(['a', 'b', 'c', 'e']);
+    // A late call is late, even so.
+    const late = await one.setBudget('f', b, { notAfter: one.time.now - 1 });
+    expect([late.late, late.full]).to.deep.equal([true, undefined]);
+  });
+
   it('is not passed by a call for several semaphores, all or none', async () => {
     const one = make(ANY);
     await one.setRate(RATE);

@@ -18,7 +18,7 @@ const SHA1: Record<string, string> = {
   release: 'f12fbd0e7cd16fac3f3a3d502131105abb43f282',
   revoke: 'd5a738adda381de63f08d64849cc34de4ab5eced',
   'set-limit': '9772a40536667aace899529308a72b9297da106b',
-  'set-rate': '626932d6e10fe8f4b7eb10aeeb29826af8f2794a',
+  'set-rate': '44bcec24c1dfaa57f5468868620f8b4a31458337',
   'quorum-drop': '96b33beeed4c514f4464e02afbf22f4414687fe6',
   'quorum-hold': 'c7d77003fd4d4f8b11d687745f93f4b472ef1194',
   'quorum-list': 'a88b0f50ea1674bbadd9fe6ab6a64f5266a6bb4a',

@@ -1,9 +1,10 @@
 import type * as port from '../backend.js';
 import * as gcra from '../gcra.js';
+import { MOST_BUDGETS } from '../protocol.js';
 import { inOrderOfGrants } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { timeOf, useCap } from './order.js';
-import { RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
+import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
 import { add, drop, isLate, purge, renew, toldOf, type Said, type Semaphore } from './semaphore.js';
 import { isAlive, leave } from './serve.js';
 import { slotsOf } from './slots.js';
@@ -117,12 +118,13 @@ export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.A
 }
 
 export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRateReply> {
-  const late = isLate(s, call);
-  if (!late) {
-    storeMeter(s, call.budget ?? RATE, call.newRate);
-    s.configured = s.own;
-  }
-  return { late };
+  if (isLate(s, call)) return { late: true };
+  const { budget = RATE, newRate } = call;
+  s.configured = s.own;
+  const full = budget === RATE || newRate === undefined ? [] : budgetsCounted(s);
+  if (full.length >= MOST_BUDGETS && !full.includes(budget)) return { full };
+  storeMeter(s, budget, newRate);
+  return {};
 }
 
 export function setGroupLimit(s: Semaphore, call: port.SetGroupLimitCall): Said<port.SetRateReply> {

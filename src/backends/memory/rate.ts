@@ -98,6 +98,12 @@ function counting(s: Semaphore, time: number): readonly Counting[] {
   });
 }
 
+/** The names of the budgets that count. */
+export function budgetsCounted(s: Semaphore): string[] {
+  const names = counting(s, s.time).map(([name]) => name);
+  return names.filter((name) => name !== RATE).toSorted();
+}
+
 /** Whether a budget counts. */
 export function isPriced(s: Semaphore): boolean {
   return counting(s, s.time).some(([name]) => name !== RATE);

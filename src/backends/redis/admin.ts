@@ -35,7 +35,11 @@ export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
     newRate === undefined ? 'none' : rateText(newRate),
   ],
   argument: ({ notAfter }) => latestText(notAfter),
-  read: (text, serverTime) => changeOf('set-rate', text, serverTime),
+  read: (text, serverTime) => {
+    const { common, body } = tailOf('set-rate', text, serverTime);
+    if (body.startsWith('x')) return { ...common, full: body.slice(1).split(',') };
+    return { ...common, late: body === 'l' };
+  },
 };
 
 export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply> = {

@@ -3,6 +3,7 @@ import {
   CLAIM_TIME_MS,
   KEYS_LIFE_MS,
   MAX_FREE_SLOTS,
+  MOST_BUDGETS,
   RATE_LIFE_MS,
   WAITER_LEASE_MS,
 } from '../protocol.js';
@@ -34,6 +35,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   RATE_LIFE_US: RATE_LIFE_MS * 1000,
   KEYS_LIFE_MS,
   MAX_FREE_SLOTS,
+  MOST_BUDGETS,
   LAYOUT: 3,
   /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
   NEVER: 9e15,

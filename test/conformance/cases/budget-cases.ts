@@ -65,6 +65,27 @@ export const budgetCases: CaseGroup = {
         expect(await here.inspect()).not.to.have.property('budgets');
       },
 
+    'are four at most, stored or named, and a fifth is refused by name': async (scope) => {
+      const [a, b, c, d] = [HOURLY, HOURLY, HOURLY, HOURLY];
+      const [here, there] = scope.pair({ limit: 9 });
+      for (const name of ['c', 'a', 'b']) await here.setBudget(name, HOURLY);
+      await scope.elsewhere({ limit: 9, budgets: { d } }).acquire({ cost: { d: 1 } });
+      const { message, ...rest } = await errorOf(there.setBudget('e', HOURLY), RangeError);
+      expect(message).to.match(/^name: expected a budget among the 4 .* \(a, b, c, d\), got "e"/);
+      expect(rest).to.include({ code: 'INVALID_ARGUMENT' });
+      expect(Object.keys((await here.inspect()).budgets ?? {})).to.have.members([
+        'a',
+        'b',
+        'c',
+        'd',
+      ]);
+      await there.setBudget('a', undefined);
+      await there.setBudget('e', HOURLY);
+      // Those of the object itself, though no call has named them yet.
+      const named = scope.elsewhere({ limit: 9, budgets: { a, b, c, d } });
+      expect((await errorOf(named.setBudget('f', HOURLY), RangeError)).message).to.include('"f"');
+    },
+
     'a group at its limit is stepped over until a permit of the group comes back': async (
       scope,
     ) => {

@@ -6,22 +6,38 @@
 -- 3. It counts until another is stored.
 -- 4. The queue is served under it.
 -- 5. A second run changes nothing.
+-- 6. Where as many budgets count as may, another is refused, and nothing is stored.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 'rate', 'cap', or 'budget:' and its name
 --       4 the new terms, see rate.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
--- Reply see close.lua. The verdict is l when late, else ''
+-- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
+--       where another was refused; else ''
 -- Cost  O(log n) for each expired ticket and grant; of a cap O(tickets) where there was none, and
 --       O(flows) at the cap
 
 -- include: time semaphore serve close
+-- The names of the budgets that count, where one more would be too many.
+local function full_of(s, name)
+  local names, known = {}, s.meters[name]
+  for other, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and other ~= '' and other or nil
+  end
+  table.sort(names)
+  return #names >= MOST_BUDGETS and not (known and known.is_on) and table.concat(names, ',')
+end
+
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
+local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late and what == 'cap' then
   s.no_cap = terms == 'none'
   use_cap(s, tonumber(terms), '')
 elseif not late then
-  store_meter(s, string.match(what, '^budget:(.*)$') or '', terms)
+  full = budget and terms ~= 'none' and full_of(s, budget)
+  if not full then
+    store_meter(s, budget or '', terms)
+  end
 end
 serve(s)
-return now_text .. '|' .. close(s, late and LATE or '')
+return now_text .. '|' .. close(s, late and LATE or full and REFUSED .. full or '')
