@@ -277,7 +277,7 @@ function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOption
   };
 }
 
-/** `known`: the options that the call takes. `budgets`: those that a cost may name. */
+/** `known`: the options that the call takes. `budgets`: what a cost may name. */
 export function resolveAcquire(
   given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,

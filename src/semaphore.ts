@@ -345,8 +345,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes how many permits each group may hold at once, for every process that uses this name,
-   * whatever `groupLimit` it was made with. Nobody loses a permit. Kept until a day after the last
-   * use.
+   * whatever `groupLimit` it was made with. Holders keep their permits. Kept until a day after the
+   * last use.
    * @param limit as the option; undefined: any number, whatever processes were made with
    * @throws as `setRate`
    */

@@ -75,7 +75,7 @@ export function budgetState(
 }
 
 /**
- * The budgets that count, by name, and those of the options that nobody has asked by yet. `known`:
+ * The budgets that count, by name, and those of the options that no request has named yet. `known`:
  * null where it is stored that there is none.
  */
 export function budgetsShown(

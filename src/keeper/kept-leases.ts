@@ -8,7 +8,7 @@ import { MOST_LEASES, SharedLeases } from './shared-leases.js';
 const LONGEST_BEAT = 1000;
 
 export interface KeptLeasesOptions {
-  /** The one that all threads of the process share. */
+  /** All threads of the process share it. */
   readonly clock: Clock;
   /** Milliseconds. */
   readonly maxStall: number;

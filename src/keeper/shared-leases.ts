@@ -29,7 +29,7 @@ export class SharedLeases {
   readonly #clock: Clock;
   readonly #numbers: BigInt64Array;
 
-  /** @param clock the one that all threads of the process share */
+  /** @param clock shared by all threads of the process */
   constructor(clock: Clock, buffer?: SharedArrayBuffer) {
     this.#clock = clock;
     this.buffer = buffer ?? new SharedArrayBuffer(8 * (1 + WIDTH * MOST_LEASES));

@@ -20,7 +20,7 @@ const EARLIEST_MS = 2500;
  */
 class SharedTimer {
   readonly #clock: Clock;
-  /** Those that are set. A set or map would make a new table for most calls of a lone caller. */
+  /** Wake-ups that are set. A set or map would make a new table for most calls of a lone caller. */
   readonly #wakeups: Wakeup[] = [];
   /** How many of them keep the process alive. */
   #keeping = 0;

@@ -317,6 +317,28 @@ describeOnBoth('a rate', (make) => {
     expect([late.late, late.full]).to.deep.equal([true, undefined]);
   });
 
+  it('of costs is charged and settled once, though calls run twice or the ticket has expired', async () => {
+    const one = make();
+    const budgets = { tokens: { permits: 100, per: 100_000, burst: 100 } };
+    const ask = (id: string) =>
+      one.acquire([request(id, 'wait', undefined, false, { tokens: 40 })], { budgets });
+    const used = async () => (await one.inspect()).budgets?.['tokens']?.used;
+    for (const again of [1, 2]) {
+      expect(kinds(await ask('a.1')), `${again}`).to.deep.equal(['granted']);
+      expect(await used(), `${again}`).to.equal(40);
+    }
+    for (const released of [true, false]) {
+      const settled = { budgets, spent: [{ tokens: 10 }] };
+      expect((await one.release('a.1', settled)).released).to.deep.equal([released]);
+      expect(await used()).to.equal(10);
+    }
+    expect(kinds(await ask('b.1'))).to.deep.equal(['granted']);
+    await one.expire('b.1');
+    const late = await one.release('b.1', { budgets, spent: [{ tokens: 0 }] });
+    expect(late.released).to.deep.equal([false]);
+    expect(await used(), 'its cost is spent').to.be.within(49.9, 50);
+  });
+
   it('is not passed by a call for several semaphores, all or none', async () => {
     const one = make(ANY);
     await one.setRate(RATE);

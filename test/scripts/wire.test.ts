@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '0612d665eee63b8f94db843fe119b03bf45aa29d',
+  acquire: '80767dd6fa90867d09aef4286cd31e41ba1c11f4',
   adopt: '9cb07044fb55a704d59022da6c0ff4f6a8744123',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

@@ -1,48 +1,11 @@
 import { expect } from 'chai';
 
-import type { Backend } from '../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import { mostIn, processOn, type Use } from '../support/metered-process.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 
 const MINUTE = 60_000;
 const BUDGET = { amount: 90_000, per: MINUTE };
-
-interface Use {
-  readonly at: number;
-  readonly spent: number;
-}
-
-/** The largest sum in any window of that length. */
-function mostIn(uses: readonly Use[], window: number): number {
-  return Math.max(
-    ...uses.map(({ at: from }) =>
-      uses.reduce(
-        (sum, { at, spent }) => (at >= from && at < from + window ? sum + spent : sum),
-        0,
-      ),
-    ),
-  );
-}
-
-/** Another process: a client with its own name and inbox. */
-function door(memory: MemoryBackend, onCall: () => void): Backend {
-  const counted = <C, R>(call: (calls: readonly C[]) => R) => {
-    return (calls: readonly C[]): R => {
-      onCall();
-      return call(calls);
-    };
-  };
-  return {
-    clock: memory.clock,
-    acquire: counted((calls) => memory.acquire(calls)),
-    extend: (calls) => memory.extend(calls),
-    release: counted((calls) => memory.release(calls)),
-    setRate: (call) => memory.setRate(call),
-    setGroupLimit: (call) => memory.setGroupLimit(call),
-    inspect: (call) => memory.inspect(call),
-    listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
-  };
-}
 
 /** Ten callers in each of four processes: what each grant has spent, and how many calls it took. */
 async function work(hold: number, seed: number) {
@@ -53,15 +16,14 @@ async function work(hold: number, seed: number) {
   let calls = 0;
   const until = clock.monotonic() + 6 * MINUTE;
   const all = Array.from({ length: 4 }, () => {
-    const semaphore = new Semaphore(
-      door(memory, () => (calls += 1)),
-      'llm',
-      {
-        limit: 40,
-        groupLimit: 8,
-        budgets: { tokens: BUDGET },
-      },
+    // Extensions are not counted: a hold needs them with or without a budget.
+    const own = processOn(
+      memory,
+      () => (calls += 1),
+      () => undefined,
     );
+    const options = { limit: 40, groupLimit: 8, budgets: { tokens: BUDGET } };
+    const semaphore = new Semaphore(own, 'llm', options);
     const call = async (group: string): Promise<void> => {
       while (clock.monotonic() < until) {
         const cost = 1 + Math.floor(4000 * random.next());

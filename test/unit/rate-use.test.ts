@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 
-import type { AcquireOptions, Backend, RateOptions } from '../../src/index.js';
+import type { AcquireOptions, RateOptions } from '../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import { mostIn, processOn, type Use } from '../support/metered-process.js';
 
 const MINUTE = 60_000;
 interface Crew {
@@ -17,29 +18,10 @@ interface Crew {
 }
 
 interface Outcome {
-  /** When each permit was granted, in milliseconds. */
-  readonly grants: number[];
+  /** When each permit was granted, in milliseconds: each has spent one. */
+  readonly grants: Use[];
   readonly peak: number;
   readonly calls: number;
-}
-
-/** A process: it has its own name, its own queue and its own inbox. */
-function door(memory: MemoryBackend, onCall: () => void): Backend {
-  const counted = <C, R>(call: (calls: readonly C[]) => R) => {
-    return (calls: readonly C[]): R => {
-      onCall();
-      return call(calls);
-    };
-  };
-  return {
-    clock: memory.clock,
-    acquire: counted((calls) => memory.acquire(calls)),
-    extend: counted((calls) => memory.extend(calls)),
-    release: counted((calls) => memory.release(calls)),
-    setRate: (call) => memory.setRate(call),
-    inspect: (call) => memory.inspect(call),
-    listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
-  };
 }
 
 /** Callers in some processes that take permits one after the other, for some minutes. */
@@ -47,17 +29,17 @@ async function work(crew: Crew, minutes: number): Promise<Outcome> {
   const { rate, limit, processes = 4, tasks, hold, grouped = false } = crew;
   const clock = new ManualClock(1_795_236_819_680);
   const memory = new MemoryBackend({ clock });
-  const grants: number[] = [];
+  const grants: Use[] = [];
   let [calls, held, peak] = [0, 0, 0];
   const until = clock.monotonic() + minutes * MINUTE;
   const semaphores = Array.from({ length: processes }, () => {
-    const own = door(memory, () => (calls += 1));
+    const own = processOn(memory, () => (calls += 1));
     return new Semaphore(own, 'api', { limit, rate });
   });
   const call = async (semaphore: Semaphore, order: AcquireOptions): Promise<void> => {
     while (clock.monotonic() < until) {
       await semaphore.use(async () => {
-        grants.push(clock.monotonic());
+        grants.push({ at: clock.monotonic(), spent: 1 });
         held += 1;
         peak = Math.max(peak, held);
         await new Promise<void>((resolve) => void clock.schedule(resolve, hold));
@@ -75,13 +57,6 @@ async function work(crew: Crew, minutes: number): Promise<Outcome> {
   await clock.advance(MINUTE);
   await Promise.all(all);
   return outcome;
-}
-
-/** The largest number of grants in any window of that length. */
-function mostIn(grants: readonly number[], window: number): number {
-  return Math.max(
-    ...grants.map((from) => grants.filter((at) => at >= from && at < from + window).length),
-  );
 }
 
 describe('a rate, in several processes', () => {

@@ -31,7 +31,7 @@ export interface Flow extends Heaped {
 /** The heads of one priority, and its virtual time: the tag of the last grant. */
 export interface Heads {
   readonly flows: Heap<Flow>;
-  /** Those that have no head, since their groups are at the cap. */
+  /** Flows without a head, since their groups are at the cap. */
   readonly capped: Set<Flow>;
   time: number;
 }

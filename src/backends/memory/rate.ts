@@ -88,7 +88,7 @@ export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): 
   setMeter(s, name, { rate, until: undefined, arrivals: gcra.NO_ARRIVALS, returned: 0 });
 }
 
-/** Those that count now: one that nobody has named for long is over. */
+/** The meters that count now: a meter that no caller has named for long is over. */
 function counting(s: Semaphore, time: number): readonly Counting[] {
   const meters = metersOf(s);
   if (meters === NONE) return NONE;

@@ -10,13 +10,13 @@ export const budgetCommand: Command = {
   description: `
 Stores a budget for NAME: permits that cost N in all are granted in each second (s), minute (m), hour (h) or day (d),
 besides its limit and its rate; 9000/15m is 9000 in 15 minutes. It counts for every process from its next call on,
-whatever budget that was started with, and is kept until a day after the last use. none: nobody is held back by it.
-Without an amount: prints the one that counts and how much of it is used, or none.`,
+whatever budget that was started with, and is kept until a day after the last use. none: it holds no request back.
+Without an amount: prints the budget that counts and how much of it is used, or none.`,
   options: { '--burst N': 'how much at once after a pause; default: the amount' },
   examples: {
     'redsem budget llm tokens 90000/m': '90 000 tokens a minute, and as many at once after a pause',
     'redsem budget llm tokens': 'prints 90000/m, 3120 of 90000 used',
-    'redsem budget llm tokens none': 'tokens hold nobody back',
+    'redsem budget llm tokens none': 'tokens hold no request back',
   },
   arguments: [2, 3],
   run: (args) => {

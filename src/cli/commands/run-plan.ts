@@ -20,7 +20,7 @@ export const RUN_OPTIONS: Options = {
     'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). All processes should name the same; a rate stored by "redsem rate" counts instead',
   '--burst N': 'with --rate: how many at once after a pause; default 1',
   '--budget NAME=N/UNIT …':
-    'grant permits that cost at most N in a second, minute, hour or day; up to 4. One that "redsem budget" stored counts instead',
+    'grant permits that cost at most N in a second, minute, hour or day; up to 4. A budget that "redsem budget" stored counts instead',
   '--cost NAME=N …': 'what the permit costs of a budget; may be given several times',
   '--permits K': 'how many to take at once; default 1',
   '-t, --timeout TIME':

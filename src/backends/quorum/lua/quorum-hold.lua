@@ -2,7 +2,7 @@
 --
 -- 1. What has expired is dropped, and the slots that are held are read.
 -- 2. A call that comes too late, or names a foreign set of nodes, takes nothing.
--- 3. Each request gets slots by its mode; one that was asked before in a later attempt gets none.
+-- 3. Each request gets slots by its mode; a request that came before in a later attempt gets none.
 -- 4. Tokens only rise: the highest that any caller has heard of counts.
 -- 5. The free slots go with the reply, so that the next try can aim.
 --

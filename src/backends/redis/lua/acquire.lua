@@ -2,7 +2,7 @@
 --
 -- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
 --    next free slots are the next numbers: the ticket is written, and the state with its token.
--- 2. Where none is left, a request that waits joins the queue of those without options.
+-- 2. Where none is left, a request that waits joins the queue of requests without options.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
 --    that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' all semaphores are looked at first, and granted only if each is free.
@@ -99,8 +99,10 @@ while args[at] do
     end
     if not reply then
       run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
-      usual = usual or usual_path()
-      reply = token and usual(tickets, info, text, run, token, held, waits)
+      if token then
+        usual = usual or usual_path()
+        reply = usual(tickets, info, text, run, token, held, waits)
+      end
     end
     if not reply then
       slow = slow or slow_paths()

@@ -1,4 +1,4 @@
--- The server's eviction policy, as one that may evict a semaphore's keys is reported. Writes
+-- The server's eviction policy, as a policy that may evict a semaphore's keys is reported. Writes
 -- nothing.
 --
 -- KEYS  info, to reach the right node of a cluster

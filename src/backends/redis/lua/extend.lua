@@ -6,7 +6,7 @@
 --    queue, close.
 -- 3. A ticket that is gone stays gone, also where a call that was late, or ran twice, has been
 --    granted another one under its id: that has another token.
--- 4. One that was revoked is reported as revoked for as long as it could have lived.
+-- 4. A revoked ticket is reported as revoked for as long as it could have lived.
 -- 5. A second run changes nothing but the expiry.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua

@@ -2,7 +2,7 @@
 -- which lives, waits for one. Nil where that is not so.
 -- include: notify
 
--- Writes the ticket of one under the id of the other. `follows`: others wait.
+-- Writes the ticket of `id` under the id of `head`. `follows`: others wait.
 local function change_hands(tickets, info, id, head, record, state, expires, follows)
   local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
   redis.call('ZREM', tickets, id)

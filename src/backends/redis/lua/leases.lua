@@ -13,8 +13,8 @@ end
 
 -- Drops leases that are over, and renews that of the client, if it still has one or `how` is CH. A
 -- caller with a bound drops dead clients' requests as well, to count the others; another one leaves
--- word of it by the lease of nobody, '.', to the next that has a bound. (At maxmemory a script may
--- add once it has removed.)
+-- word of it by a lease without a client, '.', to the next that has a bound. (At maxmemory a script
+-- may add once it has removed.)
 local function renew_lease(s, how)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
   redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)

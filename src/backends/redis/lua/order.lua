@@ -140,7 +140,7 @@ local function has_capped(s, priority)
   return s.capped and redis.call('ZCOUNT', s.capped_flows, text_of(priority), text_of(priority)) > 0
 end
 
--- Those that have a head.
+-- The priorities that have a head.
 local function led_priorities(s)
   local led = ''
   for priority = 9, 0, -1 do

@@ -1,7 +1,7 @@
 -- What several semaphores hold, in short. Writes nothing.
 --
 -- 1. Permits are counted by the ids of tickets that have not expired.
--- 2. The records of those that expire last give the newest tokens.
+-- 2. The records of the tickets that expire last give the newest tokens.
 -- 3. All requests are counted, but where a client has died: then each one by its lease.
 -- 4. One semaphore that cannot be read fails no other.
 -- 5. It ends after some thousand tickets: the caller asks again for what is not in the reply.
@@ -36,7 +36,7 @@ local function newest_tokens(info, ids)
   return table.concat(tokens, ',')
 end
 
--- How many of the living wait, and the place of the one that came first.
+-- How many requests of living clients wait, and the place of the first.
 local function living_in(requests, clients)
   local records, living, earliest = redis.call('HGETALL', requests), 0, nil
   looked = looked + #records / 2

@@ -9,7 +9,7 @@ local function pace_of(s)
 end
 
 -- Notes the grants of this call. Each weighs a 32nd, or as much as those before it if they are
--- fewer. Where nobody waits any more, nothing is kept.
+-- fewer. Where no request waits any more, nothing is kept.
 local function settle_pace(s)
   if not s.pace or s.waiting == 0 then
     s.pace = nil

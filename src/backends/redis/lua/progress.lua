@@ -17,7 +17,7 @@ local function position_of(s, id)
   return math.min(s.waiting - 1, before + turns * heads)
 end
 
--- What a verdict says of one that waits: ',position,waiting,estimate', the last in microseconds.
+-- What a verdict says of a waiting request: ',position,waiting,estimate', the last in microseconds.
 local function progress_of(s, id)
   if not s.pace then
     s.pace, s.served = text_of(s.now) .. ',0,0', 0

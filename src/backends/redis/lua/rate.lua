@@ -8,7 +8,7 @@
 -- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
 -- include: records
 
--- Takes terms as those that count. What was used under those before stays used.
+-- Lets new terms count. What was used under the terms before stays used.
 local function use_meter(s, name, text, till)
   local amount, period, burst = string.match(text, '^(%d+),(%d+),(%d+)$')
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
@@ -22,7 +22,7 @@ local function use_meter(s, name, text, till)
   return m
 end
 
--- With 'none' nobody is held back, whatever callers name.
+-- 'none' holds no request back, whatever callers name.
 local function store_meter(s, name, text)
   if text == 'none' then
     s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = 0 }
@@ -31,7 +31,7 @@ local function store_meter(s, name, text)
   end
 end
 
--- What nobody has named for long is over: what was used of it counts for the next.
+-- Terms that no caller has named for long are over: what was used of them counts for the next.
 local function read_meter(s, name, text)
   local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
   if not terms then

@@ -1,6 +1,6 @@
 -- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. What
 -- can be made again from the others is. A ticket counts only with its record, and the other way
--- round; among those that wait the records in `requests` are the truth.
+-- round; of what waits, the records in `requests` are the truth.
 -- include: records slots order
 
 -- Up to layout 2 another key had the number.
@@ -12,7 +12,7 @@ local function check_layout(s)
   end
 end
 
--- The free slots are those that no ticket has.
+-- A slot is free if no ticket has it.
 local function recount_slots(s)
   local records, used, top = redis.call('HGETALL', s.info), {}, 0
   for i = 1, #records, 2 do

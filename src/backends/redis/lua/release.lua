@@ -1,7 +1,7 @@
 -- Gives tickets back and withdraws queued requests, by id, of any number of semaphores.
 --
--- 1. Where nobody waits, nothing has expired and the tickets have the highest slots, they go and
---    nothing else is written.
+-- 1. Where no request waits, nothing has expired and the tickets have the highest slots, they go
+--    and nothing else is written.
 -- 2. Where others wait for the permits of a semaphore without policy, the head gets the ticket's
 --    slot, a new token and a message.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired and what is given back,
@@ -21,7 +21,8 @@
 -- on demand: usual_path = hand-over
 -- on demand: slow_path = give-back
 local call = redis.call
--- The usual case of a limit of 1: nobody waits, and it is the only ticket, and live. Else nil, and
+-- The usual case of a limit of 1: no request waits, and the only ticket is this one, and live. Else
+-- nil, and
 -- for hand-over.lua how many are held, none of which has expired, the state and its record.
 local function release_mutex(tickets, info, id, live)
   local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
@@ -34,7 +35,8 @@ local function release_mutex(tickets, info, id, live)
   return call('ZREMRANGEBYSCORE', tickets, live, '(NEVER') == 1 and call('HDEL', info, id) == 1 and '1' or nil
 end
 
--- The usual case of other limits: they have the highest slots, nobody waits, nothing has expired.
+-- The usual case of other limits: the tickets have the highest slots, no request waits, and nothing
+-- has expired.
 local function release_plain(tickets, info, limit, now_text, total, ...)
   local held, records = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', ...)
   local state = records[1]

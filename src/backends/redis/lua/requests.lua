@@ -25,8 +25,8 @@ local function enqueue(s, r)
   join(s, r)
 end
 
--- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall,
--- data lost) returns to its old place, but for places where a number has no next one.
+-- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
+-- stall, data lost) returns to its old place, but for places where a number has no next one.
 local function recall(s, asked, tickets)
   local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
   for i, id in ipairs(asked.ids) do
@@ -56,7 +56,8 @@ local function is_full(s)
   return s.most and s.waiting >= s.most
 end
 
--- The verdict on one that does not wait yet. It joins the queue, if there is one, to find its turn.
+-- The verdict on a request that does not wait yet. It joins the queue, if there is one, to find its
+-- turn.
 local function answer(s, id, record, kind, order, own)
   local ticket = ticket_of(record)
   if ticket then

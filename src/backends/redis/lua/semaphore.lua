@@ -105,7 +105,7 @@ local function purge(s, ids)
   drop(s, dead)
 end
 
--- A semaphore as the call finds it. `ids`: those that the call asks for.
+-- A semaphore as the call finds it. `ids`: what the call asks for.
 local function open(tickets, info, run, ids)
   local s = {
     tickets = tickets, info = info, run = run, now = run.now + 0, own = run.limit,

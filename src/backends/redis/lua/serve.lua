@@ -1,5 +1,5 @@
--- Fragment of the slow paths: requests come and leave, and permits go to the first of those that
--- wait for as long as they last. Requests of dead processes are dropped; one that asks for more
+-- Fragment of the slow paths: requests come and leave, and permits go to the first waiting
+-- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
 -- include: records slots rate order recount
@@ -46,8 +46,8 @@ local function grant(s, r, label, life)
   return ticket
 end
 
--- Grants one that waits. `own`: the verdicts on requests of this call, by id. A ticket of others
--- that nobody claims within 5 s comes back.
+-- Grants a waiting request. `own`: the verdicts on requests of this call, by id. A ticket for
+-- another client comes back unless that client claims it within 5 s.
 local function give(s, r, own)
   s.served = s.served + 1
   if own and own[r.id] then

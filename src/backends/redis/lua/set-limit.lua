@@ -1,6 +1,6 @@
 -- Stores the limit that counts from now on for every process, and grants what it makes room for.
 --
--- 1. Nobody loses a permit when it shrinks, and with 0 nobody gets one.
+-- 1. Holders keep their permits when it shrinks, and 0 grants none.
 -- 2. With 'none' no limit is stored: that of each caller counts again.
 -- 3. A change is relative to the limit that counts, and has an id.
 -- 4. An id of the last minute changes nothing new, and says what it made.

@@ -2,7 +2,7 @@
 -- what it allows.
 --
 -- 1. What was used of the one before it stays used.
--- 2. With 'none' nobody is held back, whatever callers name.
+-- 2. 'none' holds no request back, whatever callers name.
 -- 3. It counts until another is stored.
 -- 4. The queue is served under it.
 -- 5. A second run changes nothing.

@@ -16,7 +16,7 @@ local function grant_many(tickets, info, ids, run, token, held)
     fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
   end
   if redis.call('ZADD', tickets, unpack(adds)) < total then
-    -- Some are known already. Those that are not wait for the slow path.
+    -- Some are known already. The others wait for the slow path.
     local records = redis.call('HMGET', info, unpack(ids))
     for i = 1, total do
       redis.call('ZREM', tickets, not records[i] and ids[i] or '')
