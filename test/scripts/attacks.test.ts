@@ -44,6 +44,24 @@ describeWithServer('a semaphore under attack', (server) => {
     expect(Math.max(...slots)).to.equal(4);
   });
 
+  it('finds the free slots again where their key was lost between two releases', async () => {
+    for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
+      const one = make({ limit: 4 });
+      for (const id of ['a.1', 'a.2', 'a.3', 'a.4']) await one.take(id);
+      for (const id of ['a.3', 'a.1']) await one.release(id);
+      await one.redis.del(one.keyOf('slots'));
+      for (const id of after) await one.release(id);
+      for (const id of ['b.1', 'b.2']) await one.take(id);
+      for (const id of after) expect((await one.release(id)).released).to.deep.equal([false]);
+      const slots = Object.values((await one.standing()).held).flat();
+      expect([...new Set(slots)]).to.have.length(4 - after.length);
+      expect(Math.max(...slots)).to.be.below(4);
+      for (const key of await one.redis.keys(one.keyOf('*'))) {
+        expect(await one.redis.pttl(key), key).to.be.above(0);
+      }
+    }
+  });
+
   it('gives nothing for an expired ticket of limit 1 while another ticket lives', async () => {
     for (const waits of [true, false]) {
       const one = make({ limit: 1 });

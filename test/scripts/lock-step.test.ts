@@ -181,6 +181,7 @@ const HABITS: Readonly<Record<string, Habits>> = {
     costs: [{ tokens: 40 }, { tokens: 7, 'x-y.z_1': 3 }, undefined],
     acts: { ...OPERATIONS, otherTerms: 8, setBudget: 8, setGroupLimit: 6, lose: 3, stepBack: 0 },
   },
+  'free slots and losses of data': { limit: 12, acts: { stall: 5, lose: 6 } },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
 

@@ -51,24 +51,30 @@ function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
-  const named = rulesText(terms);
+  const rules = rulesText(terms);
+  const isPlain = most === '' && rules === '' && requests.every(isPlainRequest);
   const first = requests[0];
-  const isPlain = most === '' && named === '' && requests.every(isPlainRequest);
-  if (isPlain && first !== undefined && requests.length === 1) {
-    return waits ? first.id : `?${first.id}`;
+  // The script reads a single id faster as it is.
+  if (first !== undefined && requests.length === 1) {
+    if (isPlain) return waits ? first.id : `?${first.id}`;
+    const { id, arrival = 0, order, cost } = first;
+    return [`@${id}`, kindOf(first), arrival, orderText(order, cost), most, rules].join('|');
   }
   const ids = listText(requests.map(({ id }) => id));
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
-  const kinds = requests.map(({ wait, asksProgress }) => (wait ? (asksProgress ? 'p' : 'w') : 't'));
   const places = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
   const orders = listText(requests.map(({ order, cost }) => orderText(order, cost)));
-  return [ids, kinds.join(''), places, orders, most, named].join('|');
+  return [ids, requests.map(kindOf).join(''), places, orders, most, rules].join('|');
 }
 
 function isPlainRequest(request: TicketRequest): boolean {
   const { permits, arrival, asksProgress, order, cost } = request;
   const isOne = permits === 1 && arrival === undefined && asksProgress !== true;
   return isOne && order === undefined && cost === undefined;
+}
+
+function kindOf({ wait, asksProgress }: TicketRequest): string {
+  return wait ? (asksProgress ? 'p' : 'w') : 't';
 }
 
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */

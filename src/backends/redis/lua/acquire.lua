@@ -2,7 +2,8 @@
 --
 -- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
 --    next free slots are the next numbers: the ticket is written, and the state with its token.
--- 2. Where none is left, a request that waits joins the queue of requests without options.
+-- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits joins
+--    the queue of requests without options.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
 --    that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' all semaphores are looked at first, and granted only if each is free.
@@ -13,7 +14,7 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|places|orders|most|rules':
+--       'ids|kinds|places|orders|most|rules', where '@' and the id without JSON is one request:
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
 --       with the place of each in the queue as an earlier reply said, or 0; a JSON list with
 --       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
@@ -30,26 +31,26 @@
 -- on demand: slow_paths = requests
 -- on demand: all_or_none = all-or-none
 local call = redis.call
--- The next token or place, how many tickets are held (-1: a new name), and whether requests wait,
--- in the usual case. Else nil.
+-- The next token or place, how many tickets are held (-1: a new name), and what the state says besides,
+-- no more than ' queue' or ' top:7', in the usual case. Else nil.
 local function look(tickets, info, limit, now_text, period)
-  local state, held, waits = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, false
+  local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
     return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
   elseif string.sub(state, 18) ~= limit then
-    if string.sub(state, 18) ~= limit .. ' queue' then
+    more = string.sub(state, 18 + #limit)
+    if string.sub(state, 18, 17 + #limit) ~= limit or more ~= ' queue' and not string.find(more, '^ top:%d+$') then
       return nil
     end
-    waits = true
   end
   if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   end
   if state < now_text then
     -- In another period of 2.8 hours the keys' expiry is renewed.
-    return state >= period and now_text or nil, held, waits
+    return state >= period and now_text or nil, held, more
   end
-  return string.format('%d', string.sub(state, 1, 16) + 1), held, waits
+  return string.format('%d', string.sub(state, 1, 16) + 1), held, more
 end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
@@ -69,17 +70,17 @@ while args[at] do
   local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
   at = at + 5
   repeat
-    local key, first, reply, token, held, waits = 2 * total + 1, string.byte(text), nil, now_text, 0, false
+    local key, first, reply, token, held, more = 2 * total + 1, string.byte(text), nil, now_text, 0, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
     if late or ttl > LONG_TTL_US then
       token = nil
     elseif not known then
-      token, held, waits = look(tickets, info, limit, now_text, period)
+      token, held, more = look(tickets, info, limit, now_text, period)
     elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end
-    if token and first ~= LIST and not waits and (held < 1 or held < limit + 0) then
+    if token and first ~= LIST and first ~= ORDERED and not more and (held < 1 or held < limit + 0) then
       if token ~= for_token or held ~= for_held then
         ticket, for_token, for_held = (held < 1 and '0 ' or string.format('%d ', held)) .. token, token, held
         record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
@@ -101,7 +102,7 @@ while args[at] do
       run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
       if token then
         usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, token, held, waits)
+        reply = usual(tickets, info, text, run, token, held, more)
       end
     end
     if not reply then

@@ -2,11 +2,11 @@
 
 -- Whether one is. In the usual case also its token and how many are held.
 local function look_at(tickets, info, text, run, period, look, slow_paths)
-  local token, held, waits = nil, nil, nil
+  local token, held, more = nil, nil, nil
   if run.ttl <= LONG_TTL_US then
-    token, held, waits = look(tickets, info, run.limit, run.now, period)
+    token, held, more = look(tickets, info, run.limit, run.now, period)
   end
-  if token and not waits and (held < 1 or held < run.limit + 0) then
+  if token and not more and (held < 1 or held < run.limit + 0) then
     return true, token, held
   end
   -- What has expired may hold the permit, a dead client wait for it, or this call run twice.

@@ -3,8 +3,8 @@
 --
 -- The state is 'last limit', the last token or place (16 digits) and the limit of the last caller,
 -- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
--- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
--- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
+-- 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use, unless they
+-- have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
 -- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
 -- 'capped', see caps.lua; 'pace:…', see pace.lua.
 --
@@ -20,9 +20,8 @@ local function write_state(s)
   if s.waiting > 0 then
     state = state .. ' queue' .. (s.parks and ' parked' or '')
   end
-  if s.held ~= s.count or s.top ~= s.count then
-    state = state .. ' held:' .. text_of(s.held) .. ' top:' .. text_of(s.top)
-  end
+  state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
+  state = state .. (s.top == s.held and '' or ' top:' .. text_of(s.top))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
   for priority = 9, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')

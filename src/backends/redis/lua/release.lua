@@ -2,8 +2,8 @@
 --
 -- 1. Where no request waits, nothing has expired and the tickets have the highest slots, they go
 --    and nothing else is written.
--- 2. Where others wait for the permits of a semaphore without policy, the head gets the ticket's
---    slot, a new token and a message.
+-- 2. A ticket with a lower slot leaves it to the next. Where others wait for the permits of a
+--    semaphore without policy, the head gets the ticket's slot, a new token and a message.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired and what is given back,
 --    serve the queue, close.
 -- 4. An id that is no ticket is a request to withdraw, or nothing.
@@ -18,12 +18,11 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time keys
--- on demand: usual_path = hand-over
+-- on demand: usual_path = give-one
 -- on demand: slow_path = give-back
 local call = redis.call
 -- The usual case of a limit of 1: no request waits, and the only ticket is this one, and live. Else
--- nil, and
--- for hand-over.lua how many are held, none of which has expired, the state and its record.
+-- nil, and for give-one.lua how many are held, none of which has expired, the state and its record.
 local function release_mutex(tickets, info, id, live)
   local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
   local state, record = found[1], found[2]
@@ -43,12 +42,12 @@ local function release_plain(tickets, info, limit, now_text, total, ...)
   if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   elseif string.sub(state, 18) ~= limit or held < total or total < 1 then
-    return nil, held, state, records[2]
+    return nil, held, state, total == 1 and records[2]
   end
   for i = 2, total + 1 do
     local slot = string.match(records[i] or '', '^%d+ ')
     if not slot or slot + total < held then
-      return nil
+      return nil, held, state, total == 1 and records[2]
     end
   end
   if call('ZREM', tickets, ...) == total and call('HDEL', info, ...) == total then

@@ -3,12 +3,15 @@
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
-  local list, kinds, places, orders, most, rules = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
-  local ids = string.byte(text) == LIST and cjson.decode(list or text) or { (string.gsub(text, '^%?', '')) }
-  kinds = kinds or string.rep(string.byte(text) == TRY and TRIES or WAITS, #ids)
-  local asked = { ids = ids, kinds = kinds, most = tonumber(most), rules = rules or '' }
-  asked.places = places and cjson.decode(places) or {}
-  asked.orders = orders and cjson.decode(orders) or {}
+  local list, kinds, places, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
+  local first, asked = string.byte(text), { kinds = kinds, most = tonumber(most), rules = rules or '' }
+  if first == LIST then
+    asked.ids = cjson.decode(list or text)
+    asked.places, asked.orders = cjson.decode(places or '[]'), cjson.decode(orders or '[]')
+  else
+    asked.ids, asked.places, asked.orders = { string.match(list or text, '[^?@]*$') }, { places }, { orders }
+  end
+  asked.kinds = kinds or string.rep(first == TRY and TRIES or WAITS, #asked.ids)
   return asked
 end
 

@@ -39,7 +39,8 @@ local function read_state(s)
   -- Numbers have 16 digits, always.
   s.last, s.configured, s.stored = (last or 1e15) + 0, limit or '', known.stored or ''
   s.count = math.max(redis.call('ZCARD', s.tickets) - 1, 0)
-  s.held, s.top = (known.held or s.count) + 0, (known.top or s.count) + 0
+  s.held = (known.held or s.count) + 0
+  s.top = (known.top or s.held) + 0
   s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
   s.led = known.capped or ''
   read_cap(s, known.cap)

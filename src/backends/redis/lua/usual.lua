@@ -29,6 +29,22 @@ local function grant_many(tickets, info, ids, run, token, held)
   return string.format('*%d %d ', total, held) .. token
 end
 
+-- A permit is free, and `more` is nil, or ' top:' and the first slot from which on none is in use.
+-- `label`: with the group.
+local function grant_one(tickets, info, id, run, token, held, more, label)
+  local slots, expires = more and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
+  local slot = not more and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
+  if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
+    return nil
+  elseif more then
+    redis.call('ZREM', slots, slot)
+    more = held + 1 < string.sub(more, 6) + 0 and more
+  end
+  local ticket = slot .. ' ' .. token
+  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (more or ''))
+  return ticket
+end
+
 -- All permits are held, by tickets of one each.
 local function queue_one(tickets, info, id, run, place, waits)
   local now, life = run.now + 0, 'KEYS_LIFE_MS'
@@ -63,13 +79,21 @@ local function begin(tickets, info, ttl)
   redis.call('PEXPIRE', info, life)
 end
 
-local function attempt(tickets, info, text, run, token, held, waits)
-  local first = string.byte(text)
-  if first ~= LIST and first ~= TRY and held >= run.limit + 0 then
-    return queue_one(tickets, info, text, run, token, waits)
-  elseif first == LIST and not waits and held >= 0 and not string.find(text, '|', 1, true) then
-    local ids = cjson.decode(text)
-    return ids[1] and held + #ids <= run.limit + 0 and grant_many(tickets, info, ids, run, token, held) or nil
+local function attempt(tickets, info, text, run, token, held, more)
+  local first, free = string.byte(text), run.limit - held
+  if first == LIST then
+    local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
+    return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
+  elseif free > 0 and more ~= ' queue' and held >= 0 then
+    local id, group = string.match(text, '^%?([^|]*)$'), ''
+    if not id then
+      -- Of one permit, with no costs, where no rules are named.
+      id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
+    end
+    local label = run.label .. (group == '' and '' or ' ' .. group)
+    return grant_one(tickets, info, id, run, token, held, more, label)
+  elseif free <= 0 and first ~= TRY and first ~= ORDERED and (not more or more == ' queue') then
+    return queue_one(tickets, info, text, run, token, more)
   end
 end
 
