@@ -290,11 +290,14 @@ export interface LateVerdict {
 
 export interface AcquireReply extends Reply {
   /**
-   * If requests of this call were left in the queue: when the next ticket expires, or the rate may
-   * allow the first of them. Where groups or priorities decide, the rate's time is named to the
-   * client of the head alone, and the next one hears of it by `onTurn`.
+   * If requests of this call were left in the queue: when the next ticket expires, or where the
+   * rate or a budget alone holds the queue back, when the first of them may be allowed. Where
+   * groups or priorities decide, that is the time of the head; the client of the next head hears of
+   * its own by `onTurn`, and asks some time after that if no message came.
    */
   readonly askAgainAt: number | undefined;
+  /** That time is a turn: the client's waiter lease lasts until 5 s after it. */
+  readonly isTurn?: boolean | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
 }

@@ -9,6 +9,9 @@ export const CLAIM_TIME_MS = 5000;
 /** How long a process's queued requests count without a sign of life from it. */
 export const WAITER_LEASE_MS = 5000;
 
+/** How much later than the head of the queue other clients ask, where groups take turns. */
+export const AFTER_TURN_MS = 2500;
+
 /**
  * How long a rate that a caller named counts for callers that name none, at least; longer where its
  * period is.

@@ -115,6 +115,8 @@ const answerAcquire = answering(verdictAt);
 
 export function deliverAcquire(part: AcquirePart, reply: AcquireReply, call: Call): void {
   part.owner.askAgainAt = reply.askAgainAt;
+  // A request that reports its position asks as often as others do.
+  part.owner.isTurn = reply.isTurn === true && !part.items.some((item) => item.asksProgress);
   answerAcquire(part, reply, call);
 }
 

@@ -53,6 +53,8 @@ export class SemaphoreLink implements Owner {
   readonly beats: Wakeup;
   /** Server time at which a request should ask again; undefined: no such time is known. */
   askAgainAt: number | undefined = undefined;
+  /** That time is a turn, until which the process's waiter lease lasts. */
+  isTurn = false;
   #limit: number;
   #otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;

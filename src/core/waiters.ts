@@ -104,13 +104,13 @@ export class Waiters {
   /** Sets the next try, unless an earlier one is set. */
   schedule(): void {
     if (this.#count === 0) return;
-    const { clock, options, askAgainAt } = this.link;
+    const { clock, options, askAgainAt, isTurn } = this.link;
     const now = clock.monotonic();
     if (this.isFailing || !this.inbox.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, this.#random);
       return this.#nextTry.wakeAround(now + pause, now);
     }
-    this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
+    if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
     // A holder that died wakes no waiter, nor does a rate: they look again when the next ticket
     // expires, or the rate allows another permit.
     if (askAgainAt !== undefined) this.wakeAt(askAgainAt);

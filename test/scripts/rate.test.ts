@@ -99,6 +99,22 @@ describeOnBoth('a rate', (make) => {
     expect((await ask('d.1')).askAgainAt).not.to.equal(at + STEP);
   });
 
+  it('keeps the lease of a client until its turn, which need not ask before', async () => {
+    const one = make(ANY);
+    const slow = { rate: { permits: 1, per: 60_000, burst: 1 } };
+    await one.take('a.1', slow);
+    const reply = await one.acquire('b.1', slow);
+    expect(reply).to.include({ isTurn: true, askAgainAt: one.time.now + 60_000 });
+    one.pass(59_999);
+    expect((await one.acquire('c.1', slow)).isTurn).to.equal(true);
+    one.pass(1);
+    await one.acquire('c.1', slow);
+    expect(await one.holders()).to.deep.equal(['b.1']);
+    one.pass(5001);
+    await one.acquire('d.1', slow);
+    expect(await one.queue()).to.include('c.1');
+  });
+
   it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);

@@ -56,9 +56,35 @@ describe('a budget, in several processes', () => {
       const { uses, calls } = await work(hold, seed);
       expect(uses.length).to.be.above(100);
       expect(mostIn(uses, MINUTE)).to.be.at.most(2 * BUDGET.amount);
-      // One to queue, one at the time that the budget names, one to release, and what renews the
-      // leases of four processes, every 1.5 s each.
-      expect(calls / uses.length).to.be.below(4.2);
+      // One to queue, one at the time that the budget names, one to release.
+      expect(calls / uses.length).to.be.below(3.2);
+    });
+  }
+
+  for (const group of [undefined, 'tenant']) {
+    it(`costs one call at each turn of a slow rate, ${group === undefined ? 'by arrival' : 'in groups'}`, async () => {
+      const clock = new ManualClock(1_795_236_819_680);
+      const memory = new MemoryBackend({ clock });
+      const calls: number[] = [];
+      const options = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
+      const processes = Array.from({ length: 4 }, () => {
+        const own = processOn(
+          memory,
+          () => calls.push(clock.monotonic()),
+          () => undefined,
+        );
+        return new Semaphore(own, 'slow', options);
+      });
+      const handles = Promise.all(
+        processes.map((semaphore, i) =>
+          semaphore.acquire({ group: group && `${group} ${i}`, timeout: 60 * MINUTE }),
+        ),
+      );
+      await clock.advance(31 * MINUTE);
+      // Four ask, three again when they listen, and each at its turn; in groups also at others'.
+      expect(calls.length).to.be.at.most(group === undefined ? 10 : 14);
+      for (const handle of await handles) await handle.release();
+      await Promise.all(processes.map((semaphore) => semaphore.close()));
     });
   }
 });

@@ -1,4 +1,6 @@
-import type { PushedGrant, Reply } from '../backend.js';
+import type { AcquireReply, PushedGrant, Reply } from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { AFTER_TURN_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { isOrdered, settleOrder, type Waiting } from './order.js';
 import { settlePace } from './progress.js';
 import { payTime } from './rate.js';
@@ -14,23 +16,28 @@ function publish({ key, server, client, grants }: Semaphore): readonly PushedGra
 }
 
 /**
- * When the rate allows a request of the caller, where it holds it back now. By arrival each of
- * those before it takes a permit at least. In an order others may still come before it: only the
- * head has a time, and the next one hears of it when it is the head.
+ * When the first of the caller's requests may be allowed. By arrival each of those before it takes
+ * a permit at least. In an order others may still come before it: the client of the head asks in
+ * time, and the others some time after, if no message has come by then.
  */
-function turnByRate(s: Semaphore, waits: Waiting): number {
-  const r = isOrdered(s) ? s.turn : waits;
-  if (r?.client !== s.client || payTime(s, r) <= s.time) return Infinity;
-  const { requests } = s.keys;
-  const before = isOrdered(s) ? [] : [...requests.values()].filter((o) => o.arrival < r.arrival);
-  return Math.ceil(payTime(s, r, before.length)) / 1000;
+function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
+  if (isOrdered(s)) {
+    return payTime(s, turn) + (turn.client === s.client ? 0 : microseconds(AFTER_TURN_MS));
+  }
+  const before = [...s.keys.requests.values()].filter((o) => o.arrival < waits.arrival);
+  return payTime(s, waits, before.length);
 }
 
-/** When the caller should ask again. `waits`: the first of its requests that does. */
-export function nearest(s: Semaphore, waits: Waiting): number | undefined {
-  const { expiresAt = Infinity } = s.keys.expiries.lowest ?? {};
-  const time = Math.min(expiresAt, turnByRate(s, waits));
-  return time < Infinity ? time : undefined;
+/**
+ * When the caller should ask again: where the rate or a budget alone holds the queue back, at its
+ * turn, and its lease lasts until then; else at the expiry of the next ticket. `waits`: the first
+ * of its requests that does.
+ */
+export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
+  if (s.turn === undefined) return { askAgainAt: s.keys.expiries.lowest?.expiresAt, isTurn: false };
+  const askAgainAt = Math.ceil(turnOf(s, s.turn, waits)) / 1000;
+  s.keys.clients.set(s.client, askAgainAt + WAITER_LEASE_MS);
+  return { askAgainAt, isTurn: true };
 }
 
 /** The first request, which the rate alone holds back, may know of a later time, or of none. */

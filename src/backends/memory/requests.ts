@@ -155,5 +155,7 @@ export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.Acquire
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
   settleOrder(s);
-  return { verdicts, askAgainAt: waits && nearest(s, waits) };
+  return waits === undefined
+    ? { verdicts, askAgainAt: undefined }
+    : { verdicts, ...nearest(s, waits) };
 }

@@ -32,13 +32,13 @@ export const acquire: Operation<AcquireCall, AcquireReply> = {
     one.label === other.label,
   argument: requestsText,
   read: (text, serverTime, { requests }) => {
-    const { body, common, askAgainAt } = tailOf('acquire', text, serverTime);
+    const { body, common, askAgainAt, isTurn } = tailOf('acquire', text, serverTime);
     const verdicts = verdictsOf(body);
     const isOdd = verdicts.length !== requests.length || verdicts.some(isOddRefusal, requests);
     if (isOdd) throw new UnexpectedReplyError('acquire', text);
     // Field by field: a spread costs several times as much on this path.
     const { grants, storedLimit, otherLimit } = common;
-    return { serverTime, grants, storedLimit, otherLimit, askAgainAt, verdicts };
+    return { serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn, verdicts };
   },
 };
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  AFTER_TURN_MS,
   CLAIM_TIME_MS,
   KEYS_LIFE_MS,
   MAX_FREE_SLOTS,
@@ -16,6 +17,8 @@ export interface Script {
 }
 
 const INCLUDE = /^-- include: (.*)$/;
+/** The file is filled into a table when its first function is called, see `rooms.lua`. */
+const ROOM = /^-- room: (\w+)$/;
 /** A function that has the text of a file, which is run where it is first needed. */
 const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
 
@@ -32,6 +35,7 @@ const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 const CONSTANTS: Readonly<Record<string, number | string>> = {
   CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
   WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
+  AFTER_TURN_US: AFTER_TURN_MS * 1000,
   RATE_LIFE_US: RATE_LIFE_MS * 1000,
   KEYS_LIFE_MS,
   MAX_FREE_SLOTS,
@@ -72,7 +76,20 @@ const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})
  */
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);
-  return (sources.get(name) ?? []).flatMap((line) => {
+  const lines = sources.get(name) ?? [];
+  const [, room] = ROOM.exec(lines[0] ?? '') ?? [];
+  if (room === undefined) return composed(lines, included);
+  const body = lines.findIndex((line) => !line.startsWith('--'));
+  return [
+    ...composed(lines.slice(1, body), included),
+    `local ${room} = room(function(${room})`,
+    ...composed(lines.slice(body), included),
+    'end)',
+  ];
+}
+
+function composed(lines: readonly string[], included: Set<string>): string[] {
+  return lines.flatMap((line) => {
     const files = INCLUDE.exec(line)?.[1]?.split(' ');
     if (files) return files.flatMap((file) => (included.has(file) ? [] : linesOf(file, included)));
     const [, made, lazy] = ON_DEMAND.exec(line) ?? [];

@@ -126,6 +126,7 @@ export interface Tail {
   readonly body: string;
   readonly common: Reply;
   readonly askAgainAt: number | undefined;
+  readonly isTurn: boolean;
 }
 
 const NO_GRANTS: readonly PushedGrant[] = [];
@@ -134,11 +135,13 @@ const NO_GRANTS: readonly PushedGrant[] = [];
 export function tailOf(script: string, text: string, serverTime: number): Tail {
   if (!text.includes('/')) {
     const common = { serverTime, grants: NO_GRANTS, storedLimit: undefined, otherLimit: undefined };
-    return { body: text, common, askAgainAt: undefined };
+    return { body: text, common, askAgainAt: undefined, isTurn: false };
   }
   const [body = '', limit = '', grants = '', nearest = ''] = text.split('/');
   const common = { serverTime, grants: list(grants).flatMap(grantsOf), ...limitOf(script, limit) };
-  return { body, common, askAgainAt: nearest === '' ? undefined : milliseconds(nearest) };
+  const isTurn = nearest.startsWith('@');
+  const time = isTurn ? nearest.slice(1) : nearest;
+  return { body, common, askAgainAt: time === '' ? undefined : milliseconds(time), isTurn };
 }
 
 /** A tail whose body has a letter for each id. */

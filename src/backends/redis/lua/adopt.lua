@@ -15,7 +15,7 @@
 --       when late
 -- Cost  O(log n), and that for each expired ticket and grant
 
--- include: time semaphore serve close
+-- include: time semaphore close
 local tickets, info, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
 -- A call that runs again finds what it did the first time.

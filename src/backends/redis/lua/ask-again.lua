@@ -1,27 +1,27 @@
--- Fragment of requests.lua: when a caller that waits should ask again, as the next ticket expires,
--- or the rate may allow its next request.
--- include: records rate order
+-- Fragment of requests.lua: when a caller that waits should ask again.
+-- room: turns
+-- include: rooms records rate order
 
--- When the rate allows a request of the caller, where it holds it back now. By arrival each of
--- those before it takes a permit at least. In an order others may still come before it: only the
--- head has a time, and the next one hears of it when it is the head.
-local function turn_by_rate(s, id)
-  local client, permits = parts_of(id)
-  local r = { client = client, permits = permits }
-  if is_ordered(s) then
-    r = s.turn or {}
+-- When the first of the caller's requests may be allowed. By arrival each of those before it takes
+-- a permit at least. In an order others may still come before it: the client of the head asks in
+-- time, and the others some time after, if no message has come by then.
+local function turn_of(s, id)
+  if order.counts(s) then
+    return rates.pay_time(s, s.turn, 0) + (s.turn.client == s.client and 0 or AFTER_TURN_US)
   end
-  if r.client == s.client and pay_time(s, r, 0) > s.now then
-    local ahead = not is_ordered(s) and redis.call('ZRANK', s.queue, id) or 0
-    return math.ceil(pay_time(s, r, ahead))
-  end
+  local _, permits = parts_of(id)
+  return rates.pay_time(s, { permits = permits }, redis.call('ZRANK', s.queue, id) or 0)
 end
 
--- `id`: that of the caller's first request that waits.
-local function nearest(s, id)
-  local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
-  local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
-  local turn = next(s.meters) and turn_by_rate(s, id)
-  time = turn and math.min(turn, time or turn) or time
-  return time and text_of(time) or ''
+-- Where the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need
+-- to ask before, and its lease lasts until then. Else the expiry of the next ticket. `id`: that of
+-- the caller's first request that waits.
+function turns.nearest(s, id)
+  if s.turn then
+    local turn = math.ceil(turn_of(s, id))
+    redis.call('ZADD', s.clients, text_of(turn + WAITER_LEASE_US), s.client)
+    return '@' .. text_of(turn)
+  end
+  local expiry = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')[2]
+  return expiry and expiry + 0 < NEVER and text_of(expiry + 0) or ''
 end

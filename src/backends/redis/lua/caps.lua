@@ -4,14 +4,14 @@
 -- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
 -- 'cap:none' where it is stored that there is none, and 'capped:50' while flows are, with the
 -- priorities that have heads beside them: else a priority's heads could be lost unnoticed.
--- include: records slots
-
-local function read_cap(s, text)
+-- room: caps
+-- include: rooms records slots
+function caps.read(s, text)
   local cap, till = string.match(text or '', '^(%d+),(%d*)$')
   s.no_cap, s.cap, s.cap_till = text == 'none', tonumber(cap), till
 end
 
-local function cap_text(s)
+function caps.text(s)
   if not s.cap then
     return s.no_cap and ' cap:none' or ''
   end
@@ -24,11 +24,11 @@ local function held_by(s, group)
   return s.by_group[group]
 end
 
-local function has_room(s, r)
-  return not s.cap or held_by(s, r.group) + r.permits <= s.cap
+function caps.has_room(s, r)
+  return held_by(s, r.group) + r.permits <= s.cap
 end
 
-local function count_group(s, group, permits)
+function caps.count(s, group, permits)
   s.by_group[group] = redis.call('HINCRBY', s.groups, group, text_of(permits)) + 0
   s.touched[s.groups] = true
   if s.by_group[group] <= 0 then
@@ -37,18 +37,18 @@ local function count_group(s, group, permits)
 end
 
 -- Its group, and what it was charged, where it is a ticket's record.
-local function terms_of(record)
+function caps.terms_of(record)
   return string.match(record, '^[%d,-]+ %d+ %S* ?(%S*) ?(%S*)$')
 end
 
 -- By the records of all tickets.
-local function count_groups(s)
+function caps.count_all(s)
   redis.call('DEL', s.groups)
   s.by_group = {}
   local records, held, fields = redis.call('HGETALL', s.info), {}, {}
   for i = 1, #records, 2 do
     local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
-    local group = slots and terms_of(records[i + 1])
+    local group = slots and caps.terms_of(records[i + 1])
     for range in string.gmatch(slots or '', '[%d-]+') do
       local first, final = ends_of(range)
       held[group] = (held[group] or 0) + final - first + 1

@@ -11,9 +11,14 @@
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
--- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
--- allow the caller's next request, where the caller waits.
--- include: records notify slots rate order pace
+-- were served, 'id slots token expiry;…'. nearest: where the caller waits, when the next ticket
+-- expires, or '@' and its turn, see ask-again.lua.
+-- include: rooms records notify slots caps rate order pace
+
+local function rules_text(s)
+  local meters = next(s.meters) and rates.text(s) or ''
+  return (s.cap or s.no_cap) and meters .. caps.text(s) or meters
+end
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -23,10 +28,10 @@ local function write_state(s)
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
   state = state .. (s.top == s.held and '' or ' top:' .. text_of(s.top))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
-  for priority = 9, 0, -1 do
+  for priority = next(s.times) and 9 or -1, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. meters_text(s) .. cap_text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. rules_text(s) .. (s.pace and ' pace:' .. s.pace or '')
   if state ~= s.state then
     add(s.fields, 'state', state)
   end
@@ -67,20 +72,24 @@ end
 -- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
 -- reply names the time only to the caller that asks.
 local function tell_turn(s)
-  local time = text_of(math.ceil(pay_time(s, s.turn, 0)))
+  local time = text_of(math.ceil(rates.pay_time(s, s.turn, 0)))
   tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
 end
 
 -- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
-  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. meters_text(s) .. cap_text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
   settle(s)
-  settle_order(s)
-  settle_pace(s)
+  if next(s.times) then
+    order.settle(s)
+  end
+  if s.pace then
+    pace.settle(s)
+  end
   s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
-  s.led = s.capped and led_priorities(s) or ''
+  s.led = s.capped and order.led_priorities(s) or ''
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')

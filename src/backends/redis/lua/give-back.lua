@@ -1,5 +1,5 @@
 -- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
--- include: semaphore serve close
+-- include: semaphore close
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts, spent_by = open(tickets, info, run, ids), {}, spent and {}
   for i, text in ipairs(spent or {}) do
@@ -12,7 +12,7 @@ local function give_back(tickets, info, ids, run, spent)
   for i, id in ipairs(ids) do
     verdicts[i] = gone[id] and '1' or '0'
     if records[i] then
-      leave(s, request_of(s, id, records[i]))
+      queue.leave(s, request_of(id, records[i]))
     end
   end
   serve(s)

@@ -63,9 +63,8 @@ local function sink(slots, top)
   return top
 end
 
--- No request waits, and the ticket's slot is not the highest of tickets that have the lowest ones.
--- `top`: from where on no slot is in use.
-local function leave_free(tickets, info, id, run, text, state, held, top)
+-- No request waits. `top`: from where on no slot is in use; `rules`: what the state says besides.
+local function leave_free(tickets, info, id, run, text, state, held, top, rules)
   local slots, left, slot = key_of(tickets, 'slots'), held - 1, text + 0
   -- Where the key is lost, the slow path makes it again.
   if slot >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
@@ -83,11 +82,19 @@ local function leave_free(tickets, info, id, run, text, state, held, top)
       redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
     end
   end
-  local mark = string.sub(state, 1, 17) .. run.limit .. (top == left and '' or string.format(' top:%d', top))
+  local mark = string.sub(state, 1, 17) .. run.limit .. (top == left and '' or string.format(' top:%d', top)) .. rules
   if mark ~= state then
     redis.call('HSET', info, 'state', mark)
   end
   return '1'
+end
+
+-- A permit of a group with a cap comes back, see caps.lua.
+local function count_back(tickets, record)
+  local groups, group = key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)')
+  if redis.call('HINCRBY', groups, group, '-1') <= 0 then
+    redis.call('HDEL', groups, group)
+  end
 end
 
 local function give_one(tickets, info, id, run, held, state, record)
@@ -97,8 +104,19 @@ local function give_one(tickets, info, id, run, held, state, record)
   elseif more == ' queue' then
     return held == limit + 0 and hand_over(tickets, info, id, run, slot, state) or nil
   end
-  local top = more == '' and held or tonumber(string.match(more, '^ top:(%d+)$') or '')
-  return top and leave_free(tickets, info, id, run, slot, state, held, top) or nil
+  local top, rules = string.match(more, '^ top:(%d+)(.*)$')
+  rules = rules or more
+  local cap = string.find(rules, ' cap:%d+,%d*$')
+  local meters = string.sub(rules, 1, (cap or 0) - 1)
+  -- Nothing but a rate and budgets besides, which a release without `spent` does not change.
+  if meters ~= '' and (not string.find(meters, '^ [rb]') or string.find(meters, ' [^b]', 2)) then
+    return nil
+  end
+  local reply = leave_free(tickets, info, id, run, slot, state, held, top and top + 0 or held, rules)
+  if reply and cap then
+    count_back(tickets, record)
+  end
+  return reply
 end
 
 return give_one

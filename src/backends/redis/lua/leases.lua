@@ -1,12 +1,13 @@
 -- Fragment of requests.lua: with its lease all requests of a client count.
--- include: serve
+-- room: leases
+-- include: rooms queue
 -- Drops the requests of dead clients, so that the others can be counted.
 local function sweep(s)
   local records = redis.call('HGETALL', s.requests)
   for i = 1, #records, 2 do
-    local r = request_of(s, records[i], records[i + 1])
-    if r and not is_alive(s, r.client) then
-      leave(s, r)
+    local r = request_of(records[i], records[i + 1])
+    if r and not queue.is_alive(s, r.client) then
+      queue.leave(s, r)
     end
   end
 end
@@ -15,7 +16,7 @@ end
 -- caller with a bound drops dead clients' requests as well, to count the others; another one leaves
 -- word of it by a lease without a client, '.', to the next that has a bound. (At maxmemory a script
 -- may add once it has removed.)
-local function renew_lease(s, how)
+function leases.renew(s, how)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
   redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
   s.alive[s.client] = nil

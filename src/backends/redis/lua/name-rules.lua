@@ -1,5 +1,6 @@
 -- Fragment of requests.lua: the rate, the budgets and the cap that a caller was made with.
--- include: rate order
+-- room: rules
+-- include: rooms rate order
 
 -- The caller's terms count where none are stored. That they do is not written at every call.
 local function name_meter(s, name, text)
@@ -7,7 +8,7 @@ local function name_meter(s, name, text)
   if known.till == '' then
     return
   end
-  local m = use_meter(s, name, text, known.till)
+  local m = rates.use(s, name, text, known.till)
   local life = math.max(m.period, RATE_LIFE_US)
   if known.text ~= text or known.till - s.now < life / 2 then
     m.till = text_of(s.now + life)
@@ -20,12 +21,12 @@ local function name_cap(s, cap)
     return
   end
   local is_fresh = s.cap == cap and s.cap_till - s.now >= RATE_LIFE_US / 2
-  use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
+  order.use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
 end
 
 -- What the caller was made with counts where nothing else is stored.
-local function name_rules(s, rules)
-  local rate, cap, budgets = string.match(rules, '^([^;]*);?(%d*);?(.*)$')
+function rules.name(s, text)
+  local rate, cap, budgets = string.match(text, '^([^;]*);?(%d*);?(.*)$')
   if rate ~= '' then
     name_meter(s, '', rate)
   end

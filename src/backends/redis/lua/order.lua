@@ -9,39 +9,33 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: keys records caps rate
-local function heads_of(s, priority)
+-- room: order
+-- include: rooms keys records caps rate
+function order.heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
 end
 
-local function flow_of(s, priority, group)
+function order.flow_of(s, priority, group)
   return priority == 0 and group == '' and s.queue or key_of(s.tickets, 'flow:' .. text_of(priority) .. ':' .. group)
 end
 
-local function request_of(s, id, record)
-  local place, life, label, priority, weight, group, costs =
-    string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*) ?(%S*)$')
-  if not place then
-    return nil
+-- A request with its flow, the heads of its priority, and its cost.
+local function placed(s, r)
+  if r and not r.flow then
+    r.flow, r.heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
+    r.cost = math.floor(r.permits * 1000000 / r.weight)
   end
-  local client, permits = parts_of(id)
-  local r = { id = id, place = place, life = life + 0, label = label, client = client, permits = permits }
-  r.priority, r.weight, r.group = (tonumber(priority) or 0), weight == '' and '1' or weight, group
-  r.costs = costs
-  r.cost = math.floor(permits * 1000000 / r.weight)
-  r.flow, r.heads = flow_of(s, r.priority, group), heads_of(s, r.priority)
-  r.is_plain = r.flow == s.queue
-  return r
+  return r or false
 end
 
 -- The first of a flow. False where the keys disagree about it.
-local function first_of(s, flow)
+function order.first_of(s, flow)
   local found = redis.call('ZRANGE', flow, '0', '0')
-  return found[1] and (request_of(s, found[1], redis.call('HGET', s.requests, found[1])) or false)
+  return found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
 end
 
 -- The name of a flow among the heads of its priority: where tags are the same, arrival decides.
-local function as_head(r)
+function order.as_head(r)
   return r.place .. ' ' .. r.group
 end
 
@@ -53,9 +47,9 @@ end
 -- The first of its flow becomes its head, where its group has room for it.
 local function lead(s, r, start)
   s.times[r.priority] = s.times[r.priority] or 0
-  if has_room(s, r) then
+  if not s.cap or caps.has_room(s, r) then
     s.touched[r.heads] = true
-    redis.call('ZADD', r.heads, text_of(start + r.cost), as_head(r))
+    redis.call('ZADD', r.heads, text_of(start + r.cost), order.as_head(r))
   else
     s.capped, s.touched[s.capped_flows] = true, true
     redis.call('ZADD', s.capped_flows, text_of(r.priority), as_capped(r))
@@ -66,7 +60,7 @@ end
 local function lead_again(s, name)
   local priority, group = string.match(name, '^(%d) (.*)$')
   local capped = redis.call('ZREM', s.capped_flows, name) == 1
-  local r = capped and first_of(s, flow_of(s, priority + 0, group))
+  local r = capped and order.first_of(s, order.flow_of(s, priority + 0, group))
   if r then
     lead(s, r, s.times[r.priority] or 0)
   end
@@ -74,54 +68,55 @@ local function lead_again(s, name)
 end
 
 -- Permits of the group came back.
-local function free_group(s, group, permits)
-  count_group(s, group, -permits)
-  for priority in pairs(s.capped and s.times or {}) do
+function order.lead_group(s, group)
+  for priority in pairs(s.times) do
     lead_again(s, text_of(priority) .. ' ' .. group)
   end
 end
 
-local function lead_all_again(s)
+function order.lead_all_again(s)
   for _, name in ipairs(s.capped and redis.call('ZRANGE', s.capped_flows, '0', '-1') or {}) do
     lead_again(s, name)
   end
 end
 
 -- Whether anything but arrival decides who is next, or when.
-local function is_ordered(s)
-  return s.parks or next(s.times) or is_priced(s)
+function order.counts(s)
+  return s.parks or next(s.times) or next(s.meters) and rates.has_budget(s)
 end
 
 -- From here on there is an order beside that of arrival.
 local function begin_order(s)
-  local head = not next(s.times) and first_of(s, s.queue)
+  local head = not next(s.times) and order.first_of(s, s.queue)
   if head then
     lead(s, head, 0)
   end
 end
 
 -- The cap that counts from here on; nil: none.
-local function use_cap(s, cap, till)
+function order.use_cap(s, cap, till)
   local before = s.cap
   s.cap, s.cap_till = cap, till
   if cap and not before then
-    count_groups(s)
+    caps.count_all(s)
     begin_order(s)
   elseif before and not cap then
     redis.call('DEL', s.groups)
   end
   if before and (not cap or cap > before) then
-    lead_all_again(s)
+    order.lead_all_again(s)
   end
 end
 
 -- Takes its place in its flow: before the head, where it was dropped and came earlier.
-local function join(s, r)
-  if not r.is_plain or s.cap then
+function order.join(s, r)
+  placed(s, r)
+  local is_plain = r.flow == s.queue and not s.cap
+  if not is_plain then
     begin_order(s)
   end
-  local is_ordered = not r.is_plain or s.cap or next(s.times)
-  local head = is_ordered and first_of(s, r.flow)
+  local is_ordered = not is_plain or next(s.times)
+  local head = is_ordered and order.first_of(s, r.flow)
   redis.call('ZADD', r.flow, r.place, r.id)
   s.touched[r.flow] = true
   if not is_ordered then
@@ -129,8 +124,8 @@ local function join(s, r)
   elseif not head then
     lead(s, r, s.times[r.priority] or 0)
   elseif r.place .. r.id < head.place .. head.id then
-    local tag = redis.call('ZSCORE', r.heads, as_head(head))
-    redis.call('ZREM', r.heads, as_head(head))
+    local tag = redis.call('ZSCORE', r.heads, order.as_head(head))
+    redis.call('ZREM', r.heads, order.as_head(head))
     redis.call('ZREM', s.capped_flows, as_capped(r))
     lead(s, r, tag and tag - head.cost or s.times[r.priority] or 0)
   end
@@ -141,10 +136,10 @@ local function has_capped(s, priority)
 end
 
 -- The priorities that have a head.
-local function led_priorities(s)
+function order.led_priorities(s)
   local led = ''
   for priority = 9, 0, -1 do
-    if s.times[priority] and redis.call('EXISTS', heads_of(s, priority)) == 1 then
+    if s.times[priority] and redis.call('EXISTS', order.heads_of(s, priority)) == 1 then
       led = led .. text_of(priority)
     end
   end
@@ -152,18 +147,19 @@ local function led_priorities(s)
 end
 
 -- Leaves its flow, as its head or not. Whether it was in it.
-local function leave_flow(s, r, is_granted)
+function order.leave(s, r, is_granted)
+  placed(s, r)
   if redis.call('ZREM', r.flow, r.id) == 0 then
     return false
   end
-  local time, tag = s.times[r.priority], redis.call('ZSCORE', r.heads, as_head(r))
+  local time, tag = s.times[r.priority], redis.call('ZSCORE', r.heads, order.as_head(r))
   if not time or not tag and not (s.capped and redis.call('ZREM', s.capped_flows, as_capped(r)) == 1) then
     return true
   end
   local start = not tag and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
-  redis.call('ZREM', r.heads, as_head(r))
-  local follower = first_of(s, r.flow)
+  redis.call('ZREM', r.heads, order.as_head(r))
+  local follower = order.first_of(s, r.flow)
   if follower then
     lead(s, follower, start)
   elseif redis.call('ZCARD', r.heads) == 0 and not has_capped(s, r.priority) then
@@ -175,16 +171,16 @@ end
 -- The first head of a priority. One whose group is at a cap that has shrunk, or by a
 -- grant of another priority, is a head no more.
 local function first_head(s, priority)
-  local heads, r = heads_of(s, priority), nil
+  local heads, r = order.heads_of(s, priority), nil
   repeat
     local found = redis.call('ZRANGE', heads, '0', '0')
     if not found[1] and has_capped(s, priority) then
       return nil
     end
-    r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-    if not r or as_head(r) ~= found[1] then
+    r = order.first_of(s, order.flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+    if not r or order.as_head(r) ~= found[1] then
       return false
-    elseif has_room(s, r) then
+    elseif not s.cap or caps.has_room(s, r) then
       return r
     end
     redis.call('ZREM', heads, found[1])
@@ -193,7 +189,7 @@ local function first_head(s, priority)
 end
 
 -- The next of all. Nil where none is left, false where the keys disagree.
-local function first(s)
+function order.first(s)
   for priority = 9, 0, -1 do
     if s.times[priority] then
       local r = first_head(s, priority)
@@ -205,17 +201,17 @@ local function first(s)
   if next(s.times) then
     return nil
   end
-  return first_of(s, s.queue)
+  return order.first_of(s, s.queue)
 end
 
 -- Where the plain flow is the only one, at virtual time, the next order begins as this one ends.
-local function settle_order(s)
-  local heads, time = heads_of(s, 0), s.times[0]
+function order.settle(s)
+  local heads, time = order.heads_of(s, 0), s.times[0]
   if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
     return
   end
-  local head = first_of(s, s.queue)
-  local tag = head and redis.call('ZSCORE', heads, as_head(head))
+  local head = order.first_of(s, s.queue)
+  local tag = head and redis.call('ZSCORE', heads, order.as_head(head))
   if tag and tag - head.cost == time then
     redis.call('DEL', heads)
     s.times = {}

@@ -1,28 +1,30 @@
 -- Fragment of requests.lua: the position of a request, and the wait that it may expect.
--- include: records order pace
+-- room: progress
+-- include: rooms records order pace
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
 local function position_of(s, id)
-  local r = request_of(s, id, redis.call('HGET', s.requests, id))
-  local turns = redis.call('ZRANK', r.flow, id)
+  local r = request_of(id, redis.call('HGET', s.requests, id))
+  local flow, heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
+  local turns = redis.call('ZRANK', flow, id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
-  local heads = redis.call('ZCARD', r.heads)
-  local before = redis.call('ZRANK', r.heads, as_head(first_of(s, r.flow))) or heads
+  local led = redis.call('ZCARD', heads)
+  local before = redis.call('ZRANK', heads, order.as_head(order.first_of(s, flow))) or led
   for priority in pairs(s.times) do
-    before = before + (priority > r.priority and redis.call('ZCARD', heads_of(s, priority)) or 0)
+    before = before + (priority > r.priority and redis.call('ZCARD', order.heads_of(s, priority)) or 0)
   end
-  return math.min(s.waiting - 1, before + turns * heads)
+  return math.min(s.waiting - 1, before + turns * led)
 end
 
 -- What a verdict says of a waiting request: ',position,waiting,estimate', the last in microseconds.
-local function progress_of(s, id)
+function progress.of(s, id)
   if not s.pace then
     s.pace, s.served = text_of(s.now) .. ',0,0', 0
   end
-  local position, _, mean, grants = position_of(s, id), pace_of(s)
+  local position, _, mean, grants = position_of(s, id), pace.read(s)
   local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
   return known .. (grants > 0 and text_of((position + 1) * mean) or '')
 end

@@ -6,10 +6,10 @@
 -- where it is stored, else that is when callers that name none are free of it; granted is when the
 -- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
 -- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
--- include: records
-
+-- room: rates
+-- include: rooms records
 -- Lets new terms count. What was used under the terms before stays used.
-local function use_meter(s, name, text, till)
+function rates.use(s, name, text, till)
   local amount, period, burst = string.match(text, '^(%d+),(%d+),(%d+)$')
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
   local m = { text = text, till = till, period = period + 0, interval = period / amount, burst = burst + 0 }
@@ -23,21 +23,21 @@ local function use_meter(s, name, text, till)
 end
 
 -- 'none' holds no request back, whatever callers name.
-local function store_meter(s, name, text)
+function rates.store(s, name, text)
   if text == 'none' then
     s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = 0 }
   else
-    use_meter(s, name, text, '')
+    rates.use(s, name, text, '')
   end
 end
 
 -- Terms that no caller has named for long are over: what was used of them counts for the next.
-local function read_meter(s, name, text)
+function rates.read(s, name, text)
   local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
   if not terms then
-    return store_meter(s, name, 'none')
+    return rates.store(s, name, 'none')
   end
-  local m = use_meter(s, name, terms, till)
+  local m = rates.use(s, name, terms, till)
   m.tat, m.granted, m.returned = tat + 0, granted + 0, (tonumber(returned) or 0)
   if s.now < m.granted then
     -- The clock was set back: the wait is as long as it was then.
@@ -56,7 +56,7 @@ local function meter_text(s, name, word)
   return text .. (name == '' and '' or ',' .. text_of(m.returned))
 end
 
-local function meters_text(s)
+function rates.text(s)
   local text, names = s.meters[''] and meter_text(s, '', ' rate:') or '', {}
   for name in pairs(s.meters) do
     names[#names + 1] = name ~= '' and name or nil
@@ -81,7 +81,7 @@ local function price_of(r, name)
   return r.prices[name] or 0
 end
 
-local function is_priced(s)
+function rates.has_budget(s)
   for name, m in pairs(s.meters) do
     if m.is_on and name ~= '' then
       return true
@@ -91,7 +91,7 @@ end
 
 -- When the rate and all budgets allow a request: each is full, or has as much left. By the rate
 -- behind `ahead` other requests no earlier.
-local function pay_time(s, r, ahead)
+function rates.pay_time(s, r, ahead)
   local time = 0
   for name, m in pairs(s.meters) do
     local price = m.is_on and price_of(r, name) or 0
@@ -111,7 +111,7 @@ local function charge_meter(s, m, price)
 end
 
 -- What is noted with the ticket, 'tokens:4000:due&…': due is when time has given it all back.
-local function charge(s, r)
+function rates.charge(s, r)
   local charged = {}
   for name, m in pairs(s.meters) do
     local price = m.is_on and price_of(r, name) or 0
@@ -127,7 +127,7 @@ end
 
 -- A ticket has spent something else than it was charged. What time has given back already is not
 -- given back twice: so no window has more than if the price had been right from the start.
-local function settle_price(s, charged, spent)
+function rates.settle(s, charged, spent)
   for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]
     local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')

@@ -1,7 +1,8 @@
 -- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. What
 -- can be made again from the others is. A ticket counts only with its record, and the other way
 -- round; of what waits, the records in `requests` are the truth.
--- include: records slots order
+-- room: recount
+-- include: rooms records slots caps order
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)
@@ -33,27 +34,28 @@ local function recount_slots(s)
 end
 
 -- Where their leases are lost, all that wait count for as long as a lease.
-local function recount_queue(s)
+function recount.queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
   redis.call('DEL', s.queue, s.parked, s.capped_flows)
   for priority = 0, 9 do
-    for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
-      redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
+    for _, head in ipairs(redis.call('ZRANGE', order.heads_of(s, priority), '0', '-1')) do
+      redis.call('DEL', order.flow_of(s, priority, string.match(head, ' (.*)$')))
     end
-    redis.call('DEL', heads_of(s, priority))
+    redis.call('DEL', order.heads_of(s, priority))
   end
   for i = 1, #records, 2 do
-    redis.call('DEL', request_of(s, records[i], records[i + 1]).flow)
+    local r = request_of(records[i], records[i + 1])
+    redis.call('DEL', order.flow_of(s, r.priority, r.group))
   end
   s.times, s.parks, s.capped, s.is_torn, s.waiting = {}, nil, nil, nil, #records / 2
   for i = 1, #records, 2 do
-    local r = request_of(s, records[i], records[i + 1])
+    local r = request_of(records[i], records[i + 1])
     if alive then
       redis.call('ZADD', s.clients, alive, r.client)
     end
     s.last = math.max(s.last, r.place + 0)
-    join(s, r)
+    order.join(s, r)
   end
   s.touched[s.requests], s.touched[s.clients] = true, true
   if s.waiting == 0 then
@@ -64,7 +66,7 @@ end
 local function has_queue(s)
   local keys, is_ordered = { s.requests, s.clients, s.capped and s.capped_flows }, next(s.times)
   for priority in pairs(s.times) do
-    keys[#keys + 1] = (not s.capped or string.find(s.led, text_of(priority), 1, true)) and heads_of(s, priority) or nil
+    keys[#keys + 1] = (not s.capped or string.find(s.led, text_of(priority), 1, true)) and order.heads_of(s, priority) or nil
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
     and not (s.parks and redis.call('EXISTS', s.parked) == 0)
@@ -72,9 +74,8 @@ local function has_queue(s)
 end
 
 -- Makes again what is not whole. Without one of its two keys no ticket is left.
-local function recount(s)
+function recount.mend(s)
   local is_lost = redis.call('EXISTS', s.tickets, s.info) ~= (s.state and 2 or 0)
-  s.waiting = redis.call('HLEN', s.requests)
   if is_lost then
     check_layout(s)
     redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
@@ -85,11 +86,11 @@ local function recount(s)
     recount_slots(s)
   end
   if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
-    count_groups(s)
+    caps.count_all(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
-    recount_queue(s)
+    recount.queue(s)
   elseif is_lost then
-    lead_all_again(s)
+    order.lead_all_again(s)
   end
 end

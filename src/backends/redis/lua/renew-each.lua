@@ -1,5 +1,5 @@
 -- Fragment of extend.lua: tickets of one semaphore, whatever it is like.
--- include: semaphore serve close remember
+-- include: semaphore close remember
 local function renew_each(tickets, info, ids, tokens, run, has_token)
   local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')
   redis.call('HDEL', info, '')

@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore serve leases progress close ask-again name-rules
+-- include: semaphore leases progress close ask-again name-rules
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
@@ -16,16 +16,17 @@ local function parse(text)
 end
 
 local function new_request(s, id, place, order)
-  return request_of(s, id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (order or ''))
+  return request_of(id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (order or ''))
 end
 
 -- Puts a request into the queue.
 local function enqueue(s, r)
-  local order = r.is_plain and r.costs == '' and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
-  order = order .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order)
+  local has_order = r.priority > 0 or r.group ~= '' or r.costs ~= ''
+  local order_text = has_order and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
+  order_text = order_text .. (r.costs == '' and '' or ' ' .. r.costs)
+  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order_text)
   s.waiting, s.waited = s.waiting + 1, true
-  join(s, r)
+  order.join(s, r)
 end
 
 -- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
@@ -33,9 +34,9 @@ end
 local function recall(s, asked, tickets)
   local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
   for i, id in ipairs(asked.ids) do
-    local known, place = request_of(s, id, records[i]), (asked.places[i] or 0) + 0
+    local known, place = request_of(id, records[i]), (asked.places[i] or 0) + 0
     if known then
-      own[id], s.touched[known.flow] = QUEUED .. known.place, true
+      own[id], s.touched[order.flow_of(s, known.priority, known.group)] = QUEUED .. known.place, true
     elseif place > 0 and not own[id] and not ticket_of(tickets[i]) then
       place = math.max(1e15, math.min(place, 9e15))
       own[id] = QUEUED .. text_of(place)
@@ -45,7 +46,7 @@ local function recall(s, asked, tickets)
     end
   end
   if next(own) then
-    renew_lease(s, 'CH')
+    leases.renew(s, 'CH')
   end
   return own
 end
@@ -54,7 +55,7 @@ end
 -- ago is as dead as that of others, unless it is asked for again.
 local function is_full(s)
   if s.most and s.waiting >= s.most then
-    renew_lease(s, s.arrived and 'CH' or 'XX')
+    leases.renew(s, s.arrived and 'CH' or 'XX')
   end
   return s.most and s.waiting >= s.most
 end
@@ -74,7 +75,7 @@ local function answer(s, id, record, kind, order, own)
   if r.permits > most and most > 0 then
     return OVER .. text_of(most)
   end
-  local is_free, stays = fits(s, r) and has_room(s, r), false
+  local is_free, stays = fits(s, r) and (not s.cap or caps.has_room(s, r)), false
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
   elseif kind ~= TRIES then
@@ -90,7 +91,7 @@ local function answer(s, id, record, kind, order, own)
   enqueue(s, r)
   serve(s, own)
   if own[id] == waits and not stays then
-    leave(s, r)
+    queue.leave(s, r)
     return refusal
   end
   s.arrived = s.arrived or own[id] == waits
@@ -107,7 +108,7 @@ local function is_free(tickets, info, id, run)
   s.looks, s.turn = false, nil
   close(s, '')
   local r = { permits = 1, group = '' }
-  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
+  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and (not s.cap or caps.has_room(s, r))
 end
 
 local function acquire(tickets, info, text, run)
@@ -120,7 +121,7 @@ local function acquire(tickets, info, text, run)
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
   end
   if asked.rules ~= '' then
-    name_rules(s, asked.rules)
+    rules.name(s, asked.rules)
   end
   s.asks = true
   local records = ids[1] and redis.call('HMGET', info, unpack(ids)) or {}
@@ -130,7 +131,7 @@ local function acquire(tickets, info, text, run)
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
   end
   if s.arrived then
-    renew_lease(s, 'CH')
+    leases.renew(s, 'CH')
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
@@ -139,11 +140,11 @@ local function acquire(tickets, info, text, run)
       waits = { id = id, place = place }
     end
     if place and string.sub(asked.kinds, i, i) == ASKS_PLACE then
-      verdicts[i] = verdicts[i] .. progress_of(s, id)
+      verdicts[i] = verdicts[i] .. progress.of(s, id)
     end
   end
   local reply = close(s, table.concat(verdicts, ';'), waits)
-  return waits and reply .. nearest(s, waits.id) or reply
+  return waits and reply .. turns.nearest(s, waits.id) or reply
 end
 
 return acquire, is_free

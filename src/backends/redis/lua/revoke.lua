@@ -13,7 +13,7 @@
 --       is none
 -- Cost  O(log n) for each expired ticket and grant, and in the revoked tickets
 
--- include: time semaphore serve close remember
+-- include: time semaphore close remember
 local tickets, info, id, revoked = KEYS[1], KEYS[2], ARGV[3], key_of(KEYS[1], 'revoked')
 local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
 redis.call('HDEL', info, '')

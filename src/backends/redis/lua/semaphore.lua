@@ -17,49 +17,50 @@
 --
 -- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
 -- (text; '0': not known).
--- include: keys records notify slots rate order recount
+-- include: keys rooms records slots caps rate order recount queue
 
--- The next token or place.
-local function next_number(s)
-  s.last = math.max(s.last + 1, s.now)
-  return text_of(s.last)
+-- A word of the state, such as 'queue' or 'top:9', see close.lua.
+local function read_word(s, known, word, value)
+  if word == 'rate' then
+    rates.read(s, '', value)
+  elseif word == 'budget' then
+    rates.read(s, string.match(value, '^([^,]+),(.*)$'))
+  elseif word == 'cap' then
+    caps.read(s, value)
+  elseif tonumber(word) then
+    s.times[word + 0] = value + 0
+  else
+    known[word] = value
+  end
 end
 
 local function read_state(s)
-  local state = redis.call('HGET', s.info, 'state')
+  local state, known = redis.call('HGET', s.info, 'state'), {}
   local last, limit, more = string.match(state or '', '^(%d+) (%d+)(.*)$')
-  s.state = last and state
-  local known = {}
-  for name, value in string.gmatch(more or '', '(%w+):?(%S*)') do
-    if tonumber(name) then
-      s.times[name + 0] = value + 0
-    end
-    known[name] = value
+  for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
+    read_word(s, known, word, value)
   end
   -- Numbers have 16 digits, always.
-  s.last, s.configured, s.stored = (last or 1e15) + 0, limit or '', known.stored or ''
-  s.count = math.max(redis.call('ZCARD', s.tickets) - 1, 0)
+  s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
+  s.members, s.waiting = redis.call('ZCARD', s.tickets), redis.call('HLEN', s.requests)
+  s.count = math.max(s.members - 1, 0)
   s.held = (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
   s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
   s.led = known.capped or ''
-  read_cap(s, known.cap)
-  if known.rate then
-    read_meter(s, '', known.rate)
-  end
-  for name, text in string.gmatch(known.budget and more or '', 'budget:([^,]+),(%S+)') do
-    read_meter(s, name, text)
-  end
 end
 
 -- What becomes of a ticket's group and costs as it goes.
 local function settle_terms(s, record, permits, spent)
-  local group, charged = terms_of(record)
+  local group, charged = caps.terms_of(record)
   if s.cap then
-    free_group(s, group, permits)
+    caps.count(s, group, -permits)
+  end
+  if s.capped then
+    order.lead_group(s, group)
   end
   if spent then
-    settle_price(s, charged, spent)
+    rates.settle(s, charged, spent)
   end
 end
 
@@ -88,19 +89,18 @@ end
 -- Drops what has expired. Of very many not all: some hundred, as many as make room for the ids, and
 -- the ids themselves. The next calls drop the others.
 local function purge(s, ids)
-  local wanted, total = s.waiting, 0
+  local wanted, total, found = s.waiting, 0, nil
   for i = 1, #ids do
     local _, permits = parts_of(ids[i])
     wanted = wanted + permits
   end
-  local now, found = s.run.now, nil
   repeat
-    found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', now, 'LIMIT', '0', '100')
+    found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '100')
     drop(s, found)
     total = total + #found
   until #found < 100 or total >= 300 and s.held + wanted <= s.limit
   local scores, dead = #found == 100 and ids[1] and redis.call('ZMSCORE', s.tickets, unpack(ids)) or {}, {}
-  for i = 1, #ids do
+  for i = 1, #scores do
     dead[#dead + 1] = scores[i] and scores[i] + 0 <= s.now and ids[i] or nil
   end
   drop(s, dead)
@@ -108,19 +108,21 @@ end
 
 -- A semaphore as the call finds it. `ids`: what the call asks for.
 local function open(tickets, info, run, ids)
+  local base = key_of(tickets, '')
+  -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
-    tickets = tickets, info = info, run = run, now = run.now + 0, own = run.limit,
-    client = string.match(run.inbox, '[^:]*$'), told = '', waiting = 0, served = 0,
+    tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
+    clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups', capped_flows = base .. 'capped',
+    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
     times = {}, meters = {}, by_group = {}, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
+    state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
-  for _, part in ipairs({ 'slots', 'requests', 'queue', 'clients', 'parked', 'groups' }) do
-    s[part] = key_of(tickets, part)
-  end
-  s.capped_flows = key_of(tickets, 'capped')
   read_state(s)
-  recount(s)
+  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
+    recount.mend(s)
+  end
   if s.cap and s.cap_till ~= '' and s.cap_till + 0 <= s.now then
-    use_cap(s, nil)
+    order.use_cap(s, nil)
   end
   if s.own == '0' then
     s.own = s.configured == '' and '1' or s.configured
@@ -136,4 +138,9 @@ local function open(tickets, info, run, ids)
     s.told = OTHER .. s.configured
   end
   return s
+end
+
+-- Returns the first request that does not fit.
+local function serve(s, own)
+  return s.waiting > 0 and queue.serve(s, own) or nil
 end

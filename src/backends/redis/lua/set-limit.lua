@@ -14,7 +14,7 @@
 --       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
--- include: time semaphore serve close remember
+-- include: time semaphore close remember
 -- The limit that a change made within the last minute, nil where there was none. The key 'changes'
 -- has each id, and 'id limit' beside it.
 local function made_before(key, id, now)

@@ -16,7 +16,7 @@
 -- Cost  O(log n) for each expired ticket and grant; of a cap O(tickets) where there was none, and
 --       O(flows) at the cap
 
--- include: time semaphore serve close
+-- include: time semaphore close
 -- The names of the budgets that count, where one more would be too many.
 local function full_of(s, name)
   local names, known = {}, s.meters[name]
@@ -32,11 +32,11 @@ local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late and what == 'cap' then
   s.no_cap = terms == 'none'
-  use_cap(s, tonumber(terms), '')
+  order.use_cap(s, tonumber(terms), '')
 elseif not late then
   full = budget and terms ~= 'none' and full_of(s, budget)
   if not full then
-    store_meter(s, budget or '', terms)
+    rates.store(s, budget or '', terms)
   end
 end
 serve(s)

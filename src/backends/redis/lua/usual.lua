@@ -85,13 +85,11 @@ local function attempt(tickets, info, text, run, token, held, more)
     local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
     return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
   elseif free > 0 and more ~= ' queue' and held >= 0 then
-    local id, group = string.match(text, '^%?([^|]*)$'), ''
-    if not id then
-      -- Of one permit, with no costs, where no rules are named.
-      id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
-    end
-    local label = run.label .. (group == '' and '' or ' ' .. group)
-    return grant_one(tickets, info, id, run, token, held, more, label)
+    -- An id, or a request of one permit with no costs, where no rules are named.
+    local id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
+    id = id or string.match(text, '^%??([^|]+)$')
+    local label = (group or '') == '' and run.label or run.label .. ' ' .. group
+    return id and grant_one(tickets, info, id, run, token, held, more, label) or nil
   elseif free <= 0 and first ~= TRY and first ~= ORDERED and (not more or more == ' queue') then
     return queue_one(tickets, info, text, run, token, more)
   end

@@ -2,10 +2,11 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- include: records slots rate order recount
+-- room: queue
+-- include: rooms grant order recount
 
 -- With its lease all requests of a client count.
-local function is_alive(s, client)
+function queue.is_alive(s, client)
   if s.alive[client] == nil then
     local lease = redis.call('ZSCORE', s.clients, client)
     s.alive[client] = lease and lease + 0 > s.now
@@ -13,37 +14,13 @@ local function is_alive(s, client)
   return s.alive[client]
 end
 
-local function leave(s, r, is_granted)
+function queue.leave(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
   local is_parked = s.parks and redis.call('ZREM', s.parked, r.id) == 1
-  if not is_parked and not leave_flow(s, r, is_granted) then
-    recount_queue(s)
+  if not is_parked and not order.leave(s, r, is_granted) then
+    recount.queue(s)
   end
-end
-
--- The condition of every grant, besides its turn. `looks`: nothing is granted.
-local function fits(s, r)
-  return not s.looks and s.held + r.permits <= s.limit and pay_time(s, r, 0) <= s.now
-end
-
--- Gives a ticket on the lowest free slots.
-local function grant(s, r, label, life)
-  local slots, left, expires = {}, r.permits, s.now + life
-  s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
-  local charged = charge(s, r)
-  if s.cap then
-    count_group(s, r.group, r.permits)
-  end
-  while left > 0 do
-    local first, last = take(s, left)
-    slots[#slots + 1], left = range_text(first, last), left - (last - first + 1)
-  end
-  local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
-  add(s.adds, text_of(expires), r.id)
-  local terms = r.group .. (charged == '' and '' or ' ' .. charged)
-  add(s.fields, r.id, ticket .. ' ' .. label .. (terms == '' and '' or ' ' .. terms))
-  return ticket
 end
 
 -- Grants a waiting request. `own`: the verdicts on requests of this call, by id. A ticket for
@@ -61,7 +38,7 @@ local function give(s, r, own)
 end
 
 local function park(s, r)
-  leave_flow(s, r)
+  order.leave(s, r)
   redis.call('ZADD', s.parked, text_of(r.permits), r.id)
   s.parks, s.touched[s.parked] = true, true
 end
@@ -71,42 +48,42 @@ end
 local function unpark(s)
   while s.parks do
     local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
-    local r = request_of(s, id, redis.call('HGET', s.requests, id or ''))
+    local r = request_of(id, redis.call('HGET', s.requests, id or ''))
     s.parks = r and true
-    if not r or r.permits > s.limit and is_alive(s, r.client) then
+    if not r or r.permits > s.limit and queue.is_alive(s, r.client) then
       return
     end
     redis.call('ZREM', s.parked, id)
     s.moved = true
-    join(s, r)
+    order.join(s, r)
   end
 end
 
 -- Returns the first that does not fit. `s.turn`: the rate alone holds it back.
-local function serve(s, own)
+function queue.serve(s, own)
   if s.is_torn then
-    recount_queue(s)
+    recount.queue(s)
   end
   unpark(s)
   s.turn = nil
   while s.waiting > 0 and s.held < s.limit do
-    local r = first(s)
+    local r = order.first(s)
     if r == nil then
       return nil
     elseif not r then
-      recount_queue(s)
-    elseif not is_alive(s, r.client) then
+      recount.queue(s)
+    elseif not queue.is_alive(s, r.client) then
       s.moved = true
-      leave(s, r)
+      queue.leave(s, r)
     elseif r.permits > s.limit then
       park(s, r)
     elseif not fits(s, r) then
       s.turn = s.held + r.permits <= s.limit and r
       return r
     else
-      s.moved = s.moved or is_ordered(s)
+      s.moved = s.moved or order.counts(s)
       give(s, r, own)
-      leave(s, r, true)
+      queue.leave(s, r, true)
     end
   end
 end

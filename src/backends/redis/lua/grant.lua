@@ -1,0 +1,33 @@
+-- Fragment of the slow paths: a free permit goes to a request.
+-- include: records slots caps rate
+
+-- The next token or place.
+local function next_number(s)
+  s.last = math.max(s.last + 1, s.now)
+  return text_of(s.last)
+end
+
+-- The condition of every grant, besides its turn. `looks`: nothing is granted.
+local function fits(s, r)
+  local has_slots = not s.looks and s.held + r.permits <= s.limit
+  return has_slots and (not next(s.meters) or rates.pay_time(s, r, 0) <= s.now)
+end
+
+-- Gives a ticket on the lowest free slots.
+local function grant(s, r, label, life)
+  local slots, left, expires = {}, r.permits, s.now + life
+  s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
+  local charged = next(s.meters) and rates.charge(s, r) or ''
+  if s.cap then
+    caps.count(s, r.group, r.permits)
+  end
+  while left > 0 do
+    local first, last = take(s, left)
+    slots[#slots + 1], left = range_text(first, last), left - (last - first + 1)
+  end
+  local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
+  add(s.adds, text_of(expires), r.id)
+  local terms = r.group .. (charged == '' and '' or ' ' .. charged)
+  add(s.fields, r.id, ticket .. ' ' .. label .. (terms == '' and '' or ' ' .. terms))
+  return ticket
+end
