@@ -29,36 +29,25 @@ interface Priced {
 /** The name of the rate among the budgets. */
 export const RATE = '';
 
-type Named = readonly [string, Meter];
 type Counting = readonly [string, Meter, Rate];
 
 /** Of most semaphores: these pay nothing. */
 const NONE: readonly never[] = [];
 
-export function metersOf({ rate, budgets }: Semaphore): Iterable<Named> {
-  if (rate === undefined) return budgets ?? NONE;
-  return [[RATE, rate], ...(budgets ?? NONE)];
-}
-
-function meterOf({ rate, budgets }: Semaphore, name: string): Meter | undefined {
-  return name === RATE ? rate : budgets?.get(name);
-}
-
 function setMeter(s: Semaphore, name: string, meter: Meter): void {
-  if (name === RATE) s.rate = meter;
-  else (s.budgets ??= new Map()).set(name, meter);
+  (s.meters ??= new Map()).set(name, meter);
 }
 
 /** Takes a rate as the one that counts. What was used of the one before stays used. */
 function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
-  const known = meterOf(s, name);
+  const known = s.meters?.get(name);
   const { rate: before = rate, arrivals = gcra.NO_ARRIVALS, returned = 0 } = known ?? {};
   const moved = gcra.underRate(rate, before, arrivals, s.time);
   setMeter(s, name, { rate, until, arrivals: moved, returned });
 }
 
 export function readMeters(s: Semaphore): void {
-  for (const [name, read] of metersOf(s)) {
+  for (const [name, read] of s.meters ?? NONE) {
     if (s.time >= read.arrivals.granted) continue;
     setMeter(s, name, { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) });
   }
@@ -71,7 +60,7 @@ export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budget
 }
 
 function nameMeter(s: Semaphore, name: string, rate: Rate): void {
-  const known = meterOf(s, name) ?? { rate: undefined, until: 0 };
+  const known = s.meters?.get(name) ?? { rate: undefined, until: 0 };
   if (known.until === undefined) return;
   const life = gcra.microseconds(Math.max(rate.per, RATE_LIFE_MS));
   const isFresh = isSame(known.rate, rate) && known.until - s.time >= life / 2;
@@ -90,9 +79,8 @@ export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): 
 
 /** The meters that count now: a meter that no caller has named for long is over. */
 function counting(s: Semaphore, time: number): readonly Counting[] {
-  const meters = metersOf(s);
-  if (meters === NONE) return NONE;
-  return Array.from(meters).flatMap(([name, meter]): Counting[] => {
+  if (s.meters === undefined) return NONE;
+  return [...s.meters].flatMap(([name, meter]): Counting[] => {
     const { rate, until = Infinity } = meter;
     return rate !== undefined && until > time ? [[name, meter, rate]] : [];
   });
@@ -169,7 +157,7 @@ export function settlePrice(
 /** As `inspect` has it. */
 export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
   const time = gcra.microseconds(now);
-  const known = s.rate;
+  const known = s.meters?.get(RATE);
   if (known === undefined || (known.until ?? Infinity) <= time) return gcra.unasked(own);
   if (known.rate === undefined) return undefined;
   const arrivals = gcra.onClockAt(time, known.arrivals);
@@ -182,8 +170,8 @@ export function showRate(s: Semaphore, own: Rate | undefined, now: number): Rate
 export function showBudgets(s: Semaphore, now: number): Map<string, BudgetState | null> {
   const time = gcra.microseconds(now);
   const shown = new Map<string, BudgetState | null>();
-  for (const [name, { rate, until, arrivals }] of s.budgets ?? NONE) {
-    if ((until ?? Infinity) <= time) continue;
+  for (const [name, { rate, until, arrivals }] of s.meters ?? NONE) {
+    if (name === RATE || (until ?? Infinity) <= time) continue;
     const from = until === undefined ? 'setBudget' : 'caller';
     shown.set(name, rate === undefined ? null : gcra.budgetState(rate, arrivals, time, from));
   }

@@ -77,9 +77,8 @@ export class Semaphore implements Heaped {
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
-  rate: Meter | undefined = undefined;
-  /** By name. */
-  budgets: Map<string, Meter> | undefined = undefined;
+  /** The rate, under no name, and budgets by their names. */
+  meters: Map<string, Meter> | undefined = undefined;
   cap: Cap | undefined = undefined;
   /** It is stored that there is no cap. */
   hasNoCap = false;

@@ -12,7 +12,7 @@
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: where the caller waits, when the next ticket
--- expires, or '@' and its turn, see ask-again.lua.
+-- expires, or '@' and its turn, see turns.lua.
 -- include: rooms records notify slots caps rate order pace
 
 local function rules_text(s)

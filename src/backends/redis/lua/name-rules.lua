@@ -3,15 +3,13 @@
 -- include: rooms rate order
 
 -- The caller's terms count where none are stored. That they do is not written at every call.
-local function name_meter(s, name, text)
-  local known = s.meters[name] or {}
-  if known.till == '' then
-    return
-  end
-  local m = rates.use(s, name, text, known.till)
-  local life = math.max(m.period, RATE_LIFE_US)
-  if known.text ~= text or known.till - s.now < life / 2 then
-    m.till = text_of(s.now + life)
+local function name_meter(s, name, terms)
+  local known = s.meters[name] or { till = 0, period = 0 }
+  local is_stored = known.till == ''
+  local life = not is_stored and known.text == terms and known.till - s.now or 0
+  if not is_stored and life < math.max(known.period, RATE_LIFE_US) / 2 then
+    local m = rates.use(s, name, terms, '')
+    m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
   end
 end
 

@@ -8,13 +8,23 @@
 -- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
 -- room: rates
 -- include: rooms records
+-- A meter by its terms, or 'none', which holds no request back, whatever callers name.
+local function meter_of(terms, till, tat, granted, returned)
+  local amount, period, burst = string.match(terms, '^(%d+),(%d+),(%d+)$')
+  if not amount then
+    return { text = 'none', till = '', tat = 0, granted = 0, returned = 0 }
+  end
+  return {
+    text = terms, till = till, period = period + 0, interval = period / amount, burst = burst + 0,
+    tat = tat, granted = granted, returned = returned, is_on = true,
+  }
+end
+
 -- Lets new terms count. What was used under the terms before stays used.
-function rates.use(s, name, text, till)
-  local amount, period, burst = string.match(text, '^(%d+),(%d+),(%d+)$')
+function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
-  local m = { text = text, till = till, period = period + 0, interval = period / amount, burst = burst + 0 }
-  m.tat, m.granted, m.returned, m.is_on = before.tat, before.granted, before.returned, true
-  if before.interval and before.interval ~= m.interval and m.tat > m.granted then
+  local m = meter_of(terms, till, before.tat, before.granted, before.returned)
+  if before.interval and m.interval and before.interval ~= m.interval and m.tat > m.granted then
     m.tat = math.ceil(s.now + math.max(m.tat - s.now, 0) * m.interval / before.interval)
     m.granted = s.now
   end
@@ -22,29 +32,16 @@ function rates.use(s, name, text, till)
   return m
 end
 
--- 'none' holds no request back, whatever callers name.
-function rates.store(s, name, text)
-  if text == 'none' then
-    s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = 0 }
-  else
-    rates.use(s, name, text, '')
-  end
-end
-
 -- Terms that no caller has named for long are over: what was used of them counts for the next.
 function rates.read(s, name, text)
   local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
-  if not terms then
-    return rates.store(s, name, 'none')
-  end
-  local m = rates.use(s, name, terms, till)
-  m.tat, m.granted, m.returned = tat + 0, granted + 0, (tonumber(returned) or 0)
+  local m = meter_of(terms or text, till, terms and tat + 0, terms and granted + 0, tonumber(returned or '') or 0)
   if s.now < m.granted then
     -- The clock was set back: the wait is as long as it was then.
-    m.tat, m.granted = tat - (granted - s.now), s.now
+    m.tat, m.granted = m.tat - (m.granted - s.now), s.now
   end
-  m.is_on = till == '' or till + 0 > s.now
-  s.meters[name] = (m.is_on or m.tat > s.now) and m or nil
+  m.is_on = m.interval and (till == '' or till + 0 > s.now)
+  s.meters[name] = (m.is_on or not m.interval or m.tat > s.now) and m or nil
 end
 
 local function meter_text(s, name, word)
@@ -52,8 +49,8 @@ local function meter_text(s, name, word)
   if not m.interval then
     return word .. 'none'
   end
-  local text = word .. m.text .. ',' .. m.till .. ',' .. text_of(m.tat) .. ',' .. text_of(m.granted)
-  return text .. (name == '' and '' or ',' .. text_of(m.returned))
+  local text = word .. string.format('%s,%s,%d,%d', m.text, m.till, m.tat, m.granted)
+  return name == '' and text or text .. ',' .. text_of(m.returned)
 end
 
 function rates.text(s)

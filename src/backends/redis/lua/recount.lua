@@ -85,9 +85,6 @@ function recount.mend(s)
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
     recount_slots(s)
   end
-  if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
-    caps.count_all(s)
-  end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
     recount.queue(s)
   elseif is_lost then

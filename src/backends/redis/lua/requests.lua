@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore leases progress close ask-again name-rules
+-- include: semaphore waiter-leases progress close turns name-rules
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)

@@ -9,7 +9,7 @@
 -- requests  hash: the id of a request that waits -> 'place ttl label', and behind that its
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> place
--- clients   sorted set: a client that waits -> the end of its lease; '.': see leases.lua
+-- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
@@ -118,7 +118,10 @@ local function open(tickets, info, run, ids)
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
   read_state(s)
-  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
+  if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
+    caps.count_all(s)
+  end
+  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top then
     recount.mend(s)
   end
   if s.cap and s.cap_till ~= '' and s.cap_till + 0 <= s.now then

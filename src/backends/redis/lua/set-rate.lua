@@ -36,7 +36,7 @@ if not late and what == 'cap' then
 elseif not late then
   full = budget and terms ~= 'none' and full_of(s, budget)
   if not full then
-    rates.store(s, budget or '', terms)
+    rates.use(s, budget or '', terms, '')
   end
 end
 serve(s)

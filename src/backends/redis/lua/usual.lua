@@ -62,7 +62,7 @@ local function queue_one(tickets, info, id, run, place, waits)
     redis.call('PEXPIRE', requests, life)
     redis.call('PEXPIRE', clients, life)
   elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
-    -- See renew_lease in leases.lua.
+    -- See leases.renew in waiter-leases.lua.
     redis.call('ZADD', clients, '0', SIGN)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
