@@ -3,9 +3,10 @@ import type { Backend, SemaphoreKey } from './backends/backend.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
+import type { Admin } from './core/admin.js';
 import type { Lease } from './core/lease.js';
-import { LocalPermits } from './core/local-permits.js';
-import { outageMessage } from './core/outage-watch.js';
+import { SemaphoreLink } from './core/semaphore-link.js';
+import { outageMessage } from './core/waiters.js';
 import { acquireTogether } from './core/together.js';
 import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
@@ -69,7 +70,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
-  readonly #permits: LocalPermits;
+  readonly #link: SemaphoreLink;
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** No warning has credentials. */
   readonly #warn: Warn = (code, message, cause) => {
@@ -100,7 +101,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkTarget(this.#backend, this.#options);
     this.#key = { prefix: this.#options.prefix, name: this.name };
     const backend = withReplicas(this.#backend, this.#options);
-    this.#permits = new LocalPermits(backend, this.#key, this.#options);
+    this.#link = new SemaphoreLink(backend, this.#key, this.#options);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
     // The server is asked only while a listener exists, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
@@ -123,13 +124,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * the one given to the constructor.
    */
   get limit(): number {
-    return this.#permits.link.limit;
+    return this.#link.limit;
   }
 
   /** @internal What this process holds of it. */
   get heldHere(): HeldHere | undefined {
-    const { link } = this.#permits;
-    return link.client.registry.heldHere(link.place);
+    return this.#link.heldHere;
   }
 
   /**
@@ -166,7 +166,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params.signal?.throwIfAborted();
       checkRequest(this.#backend, params);
       // A clock of the user's own may throw.
-      return this.#permits.acquire(params).then(this.#toHandle);
+      return this.#link.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -190,7 +190,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     checkMostPermits(this.#backend, permits);
-    const lease = await this.#permits.acquire({ permits });
+    const lease = await this.#link.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -205,7 +205,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       checkMostPermits(semaphore.#backend, permits);
-      return { local: semaphore.#permits, permits };
+      return { link: semaphore.#link, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -265,8 +265,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
-    this.#assertOpen();
-    return { name: this.name, ...(await this.#permits.admin.inspect()) };
+    return { name: this.name, ...(await this.#ask((admin) => admin.inspect())) };
   }
 
   /**
@@ -282,9 +281,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setLimit(limit: number | undefined): Promise<void> {
     if (limit !== undefined) integer('limit', limit, 0);
-    this.#assertOpen();
     this.#knowsStored = true;
-    await this.#permits.admin.setLimit(limit);
+    await this.#ask((admin) => admin.setLimit(limit));
   }
 
   /**
@@ -301,10 +299,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
-    this.#assertOpen();
     this.#knowsStored = true;
-    const { link, admin } = this.#permits;
-    const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
+    const { limit = 0, refused } = await this.#ask((admin) => admin.addPermits(delta));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected a number that leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of 0 to 2^53 - 1, got ${delta}`,
@@ -323,8 +319,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setRate(rate: RateOptions | undefined): Promise<void> {
     const resolved = rate === undefined ? undefined : resolveRate(rate);
     checkRateTarget(this.#backend);
-    this.#assertOpen();
-    await this.#permits.admin.setRate(resolved);
+    await this.#ask((admin) => admin.setRate(resolved));
   }
 
   /**
@@ -339,8 +334,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkBudgetName('name', name);
     const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
     checkRateTarget(this.#backend, 'budgets');
-    this.#assertOpen();
-    await this.#permits.admin.setRate(resolved, name);
+    await this.#ask((admin) => admin.setRate(resolved, name));
   }
 
   /**
@@ -353,8 +347,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setGroupLimit(limit: number | undefined): Promise<void> {
     resolveGroupLimit(limit);
     checkRateTarget(this.#backend, 'groupLimit');
-    this.#assertOpen();
-    await this.#permits.admin.setGroupLimit(limit);
+    await this.#ask((admin) => admin.setGroupLimit(limit));
   }
 
   /**
@@ -369,16 +362,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async adopt(ticket: HandleData): Promise<Handle> {
     const { id, slots } = checkHandleData(ticket, this.name);
-    this.#assertOpen();
-    const adopting = this.#adopt(id, slots.length);
-    this.#permits.releases.drainAfter(adopting);
-    return adopting;
-  }
-
-  async #adopt(id: string, permits: number): Promise<Handle> {
-    const lease = await this.#permits.adopt(id, permits);
-    if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
-    return this.#keep(lease);
+    return this.#ask(async (admin) => {
+      const lease = await admin.adopt(id, slots.length);
+      if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
+      return this.#keep(lease);
+    });
   }
 
   /**
@@ -393,8 +381,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
-    this.#assertOpen();
-    return this.#permits.revoke(ticketId);
+    return this.#ask((admin) => admin.revoke(ticketId));
   }
 
   /**
@@ -416,7 +403,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#permits.link.endDrain();
+    if (this.#closed !== undefined && drain === 0) this.#link.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }
@@ -436,7 +423,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** From now on it warns of what failed calls and replies show. */
   #watchCalls(): void {
-    this.#permits.waiters.outage.listener = {
+    this.#link.waiters.listener = {
       onOutage: (cause) =>
         this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
       onReply: () => {
@@ -445,7 +432,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       },
     };
     this.#noteStoredLimit();
-    this.#permits.link.onceOtherLimit((otherLimit) => {
+    this.#link.onceOtherLimit((otherLimit) => {
       this.#warn(
         'LIMIT_MISMATCH',
         `${quoted(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
@@ -454,7 +441,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #noteStoredLimit(): void {
-    const stored = this.#permits.link.limit;
+    const stored = this.#link.limit;
     const { limit } = this.#options;
     if (this.#knowsStored || stored === limit) return;
     this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
@@ -483,9 +470,17 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#isClosed) throw new ClosedError(this.name);
   }
 
+  /** A call about the semaphore as a whole: `close` waits for its end. */
+  #ask<R>(call: (admin: Admin) => Promise<R>): Promise<R> {
+    this.#assertOpen();
+    const asked = call(this.#link.admin);
+    this.#link.releases.drainAfter(asked);
+    return asked;
+  }
+
   #doClose(drain: number): Promise<void> {
     this.#isClosed = true;
     this.#stopHazards?.();
-    return this.#permits.close(drain);
+    return this.#link.close(drain);
   }
 }

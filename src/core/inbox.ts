@@ -1,8 +1,7 @@
 import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
-import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
-import type { Registry } from './registry.js';
+import type { Permit } from './semaphore-link.js';
 import type { Waiters } from './waiters.js';
 
 /**
@@ -26,9 +25,8 @@ const RESUBSCRIBE_DELAY_MS = 5000;
  * object, made when a request first waits, and gone some time after the last waiter.
  */
 export class Inbox {
-  readonly #clock: Clock;
   readonly #open: (() => Listening) | undefined;
-  readonly #registry: Registry;
+  readonly #client: Client;
   readonly #prefix: string;
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<Waiters>();
@@ -51,9 +49,9 @@ export class Inbox {
     return client.inboxes.one(prefix, () => new Inbox(client, prefix));
   }
 
-  constructor({ backend, name, clock, registry }: Client, prefix: string) {
-    this.#clock = clock;
-    this.#registry = registry;
+  constructor(client: Client, prefix: string) {
+    const { backend, name, clock } = client;
+    this.#client = client;
     this.#prefix = prefix;
     this.#linger = new Wakeup(clock, false, () => void this.close());
     this.#retry = new Wakeup(clock, false, () => this.#listen());
@@ -76,7 +74,7 @@ export class Inbox {
 
   #closeLater(): void {
     this.#linger.stop();
-    const now = this.#clock.monotonic();
+    const now = this.#client.clock.monotonic();
     this.#linger.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
 
@@ -91,7 +89,7 @@ export class Inbox {
 
   #listen(): void {
     if (this.#listening !== undefined) return;
-    const now = this.#clock.monotonic();
+    const now = this.#client.clock.monotonic();
     if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
     try {
       this.#listening = this.#open?.();
@@ -107,13 +105,17 @@ export class Inbox {
     this.#listening = undefined;
   }
 
+  #find(name: string, id: string): Permit | undefined {
+    return this.#client.find({ prefix: this.#prefix, name }, id);
+  }
+
   readonly #listener = {
     onGrants: (grants: readonly PushedGrant[], name: string): void =>
-      this.#registry.onGrants({ prefix: this.#prefix, name }, grants),
-    onEnded: (ended: readonly EndedTicket[], name: string): void =>
-      this.#registry.onEnded({ prefix: this.#prefix, name }, ended),
-    onTurn: (turn: PushedTurn, name: string): void =>
-      this.#registry.onTurn({ prefix: this.#prefix, name }, turn),
+      this.#client.onGrants({ prefix: this.#prefix, name }, grants),
+    onEnded: (ended: readonly EndedTicket[], name: string): void => {
+      for (const { id } of ended) this.#find(name, id)?.onReportedGone?.();
+    },
+    onTurn: (turn: PushedTurn, name: string): void => this.#find(name, turn.id)?.onTurn?.(turn),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.healthy;
       this.healthy = healthy && this.#listening !== undefined;
@@ -127,7 +129,7 @@ export class Inbox {
       for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
     },
     onFailed: (): void => {
-      this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;
+      this.#opensAt = this.#client.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
       this.#listener.onHealth(false);
       this.#giveUp();
       if (this.#waiting.size > 0) this.#listen();

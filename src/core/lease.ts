@@ -108,6 +108,10 @@ export class Lease extends Release implements ExtendItem {
     return this.link.options.ttl;
   }
 
+  get callTimeoutMs(): number {
+    return this.#isClaimed ? this.link.renewalTimeoutMs : this.link.claimTimeoutMs;
+  }
+
   /**
    * Milliseconds for which it is still valid, read off the clocks now: right even when no timer
    * could run.
@@ -199,7 +203,7 @@ export class Lease extends Release implements ExtendItem {
     this.#extensions ??= new Extensions();
     if (this.#extensions.isGathering) return;
     this.#extensions.isGathering = true;
-    (this.#isClaimed ? this.link.renewals : this.link.claims).add(this);
+    this.link.toExtend.add(this);
   }
 
   /**
@@ -381,6 +385,14 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage !== 'held' || this.#isReportedGone) return;
     this.#isReportedGone = true;
     this.renew();
+  }
+
+  /** `since`: when it was asked for. Undefined: it was adopted. */
+  publishGrant(since: number | undefined, attempts: number): void {
+    if (!telemetry.grant.active) return;
+    const { name, id, slots, fencingToken } = this;
+    const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
+    telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 
   #publishExtend(error: unknown): void {

@@ -2,7 +2,6 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
-  Backend,
   Costs,
   ExtendCall,
   ExtendReply,
@@ -11,20 +10,13 @@ import type {
   Reply,
   TicketRequest,
 } from '../backends/backend.js';
-import type { ResolvedOptions } from '../options.js';
-import type { BatcherOptions, Call, Item, Part } from './batcher.js';
+import type { Call, Item, Part } from './batcher.js';
 import { Batcher, MOST_IDS } from './batcher.js';
+import type { Client } from './client.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /** A renewal costs the server a fifth of a grant. */
 const MOST_RENEWALS = 500;
-
-/** What the options of a semaphore object say of its calls. */
-export type LinkOptions = Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'maxWaiting' | 'rate'
-> &
-  Partial<Pick<ResolvedOptions, 'budgets' | 'groupLimit'>>;
 
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
@@ -43,6 +35,8 @@ export interface AcquireItem extends TicketRequest, Item<AcquireVerdict> {
 export interface ExtendItem extends Item<ExtendVerdict> {
   readonly id: string;
   readonly fencingToken: number;
+  /** How long a call for it may take, in milliseconds. */
+  readonly callTimeoutMs: number;
 }
 
 export interface ReleaseItem extends Item<ReleaseVerdict> {
@@ -51,8 +45,10 @@ export interface ReleaseItem extends Item<ReleaseVerdict> {
 }
 
 type AcquirePart = Part<SemaphoreLink, AcquireItem>;
+type ExtendPart = Part<SemaphoreLink, ExtendItem>;
+type ReleasePart = Part<SemaphoreLink, ReleaseItem>;
 
-/** Where the calls of semaphores of one lane travel that may take equally long. */
+/** Where the calls of semaphores of one lane travel whose acquires may take equally long. */
 export interface Batchers {
   readonly acquires: Batcher<SemaphoreLink, AcquireItem, AcquireReply>;
   readonly renewals: Batcher<SemaphoreLink, ExtendItem, ExtendReply>;
@@ -66,8 +62,10 @@ const hasSpent = ({ spent }: ReleaseItem): boolean => spent !== undefined;
 const addWeight = (sum: number, { arrival }: AcquireItem): number =>
   sum + (arrival === undefined ? 1 : 2);
 
-export function batchersOf(backend: Backend, options: BatcherOptions): Batchers {
-  const { clock, callTimeoutMs } = options;
+export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
+  const { backend, clock } = client;
+  const isRetryable = (error: unknown): boolean => client.isRetryable(error);
+  const options = { clock, callTimeoutMs, isRetryable };
   const acquire = {
     name: 'acquire',
     mostIds: MOST_IDS,
@@ -79,15 +77,14 @@ export function batchersOf(backend: Backend, options: BatcherOptions): Batchers 
   const extend = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
-    run: (parts: readonly Part<SemaphoreLink, ExtendItem>[]) =>
-      backend.extend(parts.map(extendCall)),
+    run: (parts: readonly ExtendPart[]) => backend.extend(parts.map(extendCall)),
+    timeoutOf: (parts: readonly ExtendPart[]) => Math.min(...parts.map(shortestTimeout)),
     deliver: answering(extended),
   };
   const release = {
     name: 'release',
     mostIds: MOST_IDS,
-    run: (parts: readonly Part<SemaphoreLink, ReleaseItem>[]) =>
-      backend.release(parts.map(releaseCall)),
+    run: (parts: readonly ReleasePart[]) => backend.release(parts.map(releaseCall)),
     deliver: answering(released),
   };
   return {
@@ -133,15 +130,16 @@ function released(reply: ReleaseReply, place: number, _item: ReleaseItem): Relea
   return reply.released[place] === true;
 }
 
-function extendCall({
-  owner: { call, options },
-  items,
-}: Part<SemaphoreLink, ExtendItem>): ExtendCall {
+function shortestTimeout({ items }: ExtendPart): number {
+  return Math.min(...items.map(({ callTimeoutMs }) => callTimeoutMs));
+}
+
+function extendCall({ owner: { call, options }, items }: ExtendPart): ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Part<SemaphoreLink, ReleaseItem>): ReleaseCall {
+function releaseCall({ owner: { call }, items }: ReleasePart): ReleaseCall {
   const { key, limit, client } = call;
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
   return { key, limit, client, ids: items.map(idOf), spent };
