@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, SemaphoreKey } from './backends/backend.js';
+import type { Backend } from './backends/backend.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -16,22 +16,18 @@ import type {
   AcquireOptions,
   CloseOptions,
   RateOptions,
-  ResolvedOptions,
   SemaphoreOptions,
   TryAcquireOptions,
 } from './options.js';
 import {
   checkFunction,
   checkName,
-  checkRateTarget,
-  checkTarget,
   resolveAcquire,
   resolveClose,
   resolveGroupLimit,
   resolveOptions,
   resolveRate,
   resolveTry,
-  withReplicas,
 } from './options.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
@@ -48,7 +44,7 @@ import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { storedLimitMessage } from './arguments/stored-limit.js';
 import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
-import { checkMostPermits, checkRequest } from './arguments/target.js';
+import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 import { rangeError } from './arguments/validation.js';
 
 interface PermitsOf {
@@ -67,9 +63,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** As given to the constructor. */
   readonly name: string;
-  readonly #options: ResolvedOptions;
-  readonly #key: SemaphoreKey;
-  readonly #backend: Backend;
   readonly #link: SemaphoreLink;
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** No warning has credentials. */
@@ -95,13 +88,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
     super();
-    this.#backend = backendOf(target);
+    const backend = backendOf(target);
     this.name = checkName(name);
-    this.#options = resolveOptions(options, this.#backend.clock);
-    checkTarget(this.#backend, this.#options);
-    this.#key = { prefix: this.#options.prefix, name: this.name };
-    const backend = withReplicas(this.#backend, this.#options);
-    this.#link = new SemaphoreLink(backend, this.#key, this.#options);
+    const resolved = resolveOptions(options, backend.clock);
+    const key = { prefix: resolved.prefix, name };
+    this.#link = new SemaphoreLink(backendFor(backend, resolved), key, resolved);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
     // The server is asked only while a listener exists, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
@@ -162,9 +153,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
-      const params = resolveAcquire(options, undefined, this.#options.budgets);
+      const params = resolveAcquire(options, undefined, this.#link.options.budgets);
       params.signal?.throwIfAborted();
-      checkRequest(this.#backend, params);
+      checkRequest(this.#link.backend, params);
       // A clock of the user's own may throw.
       return this.#link.acquire(params).then(this.#toHandle);
     } catch (error) {
@@ -189,7 +180,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
-    checkMostPermits(this.#backend, permits);
+    checkMostPermits(this.#link.backend, permits);
     const lease = await this.#link.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
@@ -204,7 +195,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   ): Promise<readonly Handle[] | null> | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
-      checkMostPermits(semaphore.#backend, permits);
+      checkMostPermits(semaphore.#link.backend, permits);
       return { link: semaphore.#link, permits };
     });
     const leases = acquireTogether(wanted, signal);
@@ -318,7 +309,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setRate(rate: RateOptions | undefined): Promise<void> {
     const resolved = rate === undefined ? undefined : resolveRate(rate);
-    checkRateTarget(this.#backend);
+    checkRateTarget(this.#link.backend);
     await this.#ask((admin) => admin.setRate(resolved));
   }
 
@@ -333,7 +324,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
     checkBudgetName('name', name);
     const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
-    checkRateTarget(this.#backend, 'budgets');
+    checkRateTarget(this.#link.backend, 'budgets');
     await this.#ask((admin) => admin.setRate(resolved, name));
   }
 
@@ -346,7 +337,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
     resolveGroupLimit(limit);
-    checkRateTarget(this.#backend, 'groupLimit');
+    checkRateTarget(this.#link.backend, 'groupLimit');
     await this.#ask((admin) => admin.setGroupLimit(limit));
   }
 
@@ -397,15 +388,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
   close(options: CloseOptions = {}): Promise<void> {
-    let drain: number;
     try {
-      drain = resolveClose(options);
+      const drain = resolveClose(options);
+      if (this.#isClosed && drain === 0) this.#link.endDrain();
+      this.#isClosed = true;
+      this.#stopHazards?.();
+      return (this.#closed ??= this.#link.close(drain));
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#link.endDrain();
-    this.#closed ??= this.#doClose(drain);
-    return this.#closed;
   }
 
   /** `close()` without `drain`. */
@@ -435,14 +426,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#link.onceOtherLimit((otherLimit) => {
       this.#warn(
         'LIMIT_MISMATCH',
-        `${quoted(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
+        `${quoted(this.name)} is used with limit ${this.#link.options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
       );
     });
   }
 
   #noteStoredLimit(): void {
-    const stored = this.#link.limit;
-    const { limit } = this.#options;
+    const { limit: stored, options } = this.#link;
+    const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
     this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
@@ -456,10 +447,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #watchForHazards(): void {
-    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+    this.#stopHazards = this.#link.backend.onHazard?.(this.#link.key, (message) => {
       this.#warn('NODE_SET', message);
     });
-    const found = this.#backend.findHazard?.(this.#key);
+    const found = this.#link.backend.findHazard?.(this.#link.key);
     const onFound = (hazard: string | undefined): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
@@ -476,11 +467,5 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const asked = call(this.#link.admin);
     this.#link.releases.drainAfter(asked);
     return asked;
-  }
-
-  #doClose(drain: number): Promise<void> {
-    this.#isClosed = true;
-    this.#stopHazards?.();
-    return this.#link.close(drain);
   }
 }

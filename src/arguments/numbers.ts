@@ -1,5 +1,4 @@
-import { formatValue } from './shown.js';
-import { rangeError, typeError } from './validation.js';
+import { checkType, rangeError } from './validation.js';
 
 export function integer(
   option: string,
@@ -27,9 +26,7 @@ export function number(
   max: number,
   expected = `${min} to ${max}`,
 ): number {
-  if (typeof value !== 'number') {
-    throw typeError(`${option}: expected a number, got ${formatValue(value)}`);
-  }
+  checkType(typeof value === 'number', option, 'a number', value);
   if (value >= min && value <= max) return value;
   throw rangeError(`${option}: expected ${expected}, got ${value}`);
 }

@@ -93,7 +93,7 @@ export class Admin {
   async inspect(): Promise<InspectReply> {
     const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
-      this.#link.client.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
+      this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
     this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;

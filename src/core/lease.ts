@@ -1,5 +1,5 @@
 import { safeCause } from '../arguments/safe-cause.js';
-import type { PushedGrant } from '../backends/backend.js';
+import type { PushedGrant, Ticket } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
@@ -30,11 +30,6 @@ export type Stage =
   | 'lost'
   /** A request that was refused or abandoned, or a lease that was given back. */
   | 'over';
-
-export interface LeaseTicket {
-  readonly slots: readonly number[];
-  readonly fencingToken: number;
-}
 
 /** Gets notice of what becomes of a lease. */
 export interface LeaseObserver {
@@ -78,7 +73,7 @@ export class Lease extends Release implements ExtendItem {
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
-  hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
+  hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.#window = window;
@@ -238,7 +233,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage === 'lost') return this.withdraw();
     if (this.stage !== 'held') return;
     this.#confirm(call.sent);
-    if (telemetry.extend.active) this.#publishExtend(undefined);
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= this.link.keep?.(this);
     this.#tellExtended();
@@ -271,7 +266,7 @@ export class Lease extends Release implements ExtendItem {
     if (call.operation !== 'extend') return super.fail(error, call);
     this.#extensions?.onReply(call);
     const { clock, options, client, key, name } = this.link;
-    if (telemetry.extend.active) this.#publishExtend(error);
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
     this.#extensions ??= new Extensions();
     const pause = backoffDelay(options.retry, this.#extensions.failures, randomBy(clock));
@@ -301,7 +296,7 @@ export class Lease extends Release implements ExtendItem {
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    if (telemetry.lost.active) {
+    if (telemetry.lost.hasSubscribers) {
       const heldFor = this.#lostAt - this.heldSince;
       telemetry.lost.publish({ name, id: this.id, reason, heldFor });
     }
@@ -335,7 +330,7 @@ export class Lease extends Release implements ExtendItem {
     // be left to expire.
     const now = this.link.clock.monotonic();
     const remaining = this.stage === 'held' ? this.#left(now) : 0;
-    const about = telemetry.release.active ? this.#aboutRelease() : undefined;
+    const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
@@ -357,7 +352,7 @@ export class Lease extends Release implements ExtendItem {
   /** Its handle was garbage collected: it is left to expire. */
   letExpire(): void {
     this.#stop('over');
-    if (telemetry.drop.active) telemetry.drop.publish({ name: this.name, id: this.id });
+    if (telemetry.drop.hasSubscribers) telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
   observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
@@ -389,7 +384,7 @@ export class Lease extends Release implements ExtendItem {
 
   /** `since`: when it was asked for. Undefined: it was adopted. */
   publishGrant(since: number | undefined, attempts: number): void {
-    if (!telemetry.grant.active) return;
+    if (!telemetry.grant.hasSubscribers) return;
     const { name, id, slots, fencingToken } = this;
     const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });

@@ -7,6 +7,7 @@ import type {
   QueueProgress,
   RequestOrder,
   SemaphoreKey,
+  Ticket,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
@@ -18,7 +19,6 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { forgetAbort, onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
-import type { LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { AcquireItem, Verdict } from './operations.js';
 import type { SemaphoreLink } from './semaphore-link.js';
@@ -220,7 +220,7 @@ export class Request extends Lease implements AcquireItem {
     // Behind a change of the subscription, too: a grant may have been pushed while nothing
     // listened.
     if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
-    if (this.#attempts === 1 && telemetry.wait.active) {
+    if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
     if (this.isPending) this.link.waiters.listen();
@@ -249,7 +249,7 @@ export class Request extends Lease implements AcquireItem {
     if (this.isPending) this.link.waiters.wakeAt(at);
   }
 
-  #grant(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): void {
+  #grant(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
     this.#settle();
     this.link.waiters.onEnded(true);

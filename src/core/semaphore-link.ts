@@ -59,6 +59,7 @@ export type Permit = Release &
  * gather, what the replies say of the limit, and the two timers that wake them.
  */
 export class SemaphoreLink implements Owner {
+  readonly backend: Backend;
   readonly client: Client;
   readonly clock: Clock;
   readonly options: LinkOptions;
@@ -105,6 +106,7 @@ export class SemaphoreLink implements Owner {
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, extendEvery, clock } = options;
     const client = Client.of(backend, clock);
+    this.backend = backend;
     this.client = client;
     this.clock = clock;
     this.options = options;
@@ -238,7 +240,7 @@ export class SemaphoreLink implements Owner {
     if (this.#otherLimit !== undefined) return;
     this.#otherLimit = otherLimit;
     const { name, call } = this;
-    if (telemetry.mismatch.active) {
+    if (telemetry.mismatch.hasSubscribers) {
       telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     }
     this.#onOtherLimit?.(otherLimit);

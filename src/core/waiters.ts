@@ -159,7 +159,7 @@ export class Waiters {
   }
 
   #publishCount(): void {
-    if (!telemetry.queue.active) return;
+    if (!telemetry.queue.hasSubscribers) return;
     telemetry.queue.publish({ name: this.#link.name, waiting: this.#count });
   }
 }
