@@ -142,7 +142,7 @@ function checkTargets(targets: readonly unknown[]): void {
 
 function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
-  if (isQuorumNode(target)) return target;
+  if (is<QuorumNode>(target, 'hold', 'drop', 'list')) return target;
   return madeOf(nodes, target, () => new RedisQuorumNode(connectionOf(target), nodeName(target)));
 }
 
@@ -150,23 +150,19 @@ function isObject(target: unknown): target is object {
   return typeof target === 'object' && target !== null;
 }
 
-function isQuorumNode(target: object): target is QuorumNode {
-  return hasMethods(target, 'hold', 'drop', 'list');
-}
-
 function connectionOf(target: object): RedisConnection {
   if (isNodeRedis(target)) return nodeRedisConnection(target);
   if (isIoredis(target)) return ioredisConnection(target);
-  if (isConnection(target)) return target;
+  if (is<RedisConnection>(target, 'runBySha', 'runByText')) return target;
   throw unknownTarget(target);
 }
 
 function isBackend(target: object): target is Backend {
-  return hasMethods(target, 'acquire', 'extend', 'release', 'inspect');
+  return is<Backend>(target, 'acquire', 'extend', 'release', 'inspect');
 }
 
-function isConnection(target: object): target is RedisConnection {
-  return hasMethods(target, 'runBySha', 'runByText');
+function is<T>(target: object, ...methods: (keyof T & string)[]): target is T & object {
+  return hasMethods(target, ...methods);
 }
 
 function unknownTarget(target: unknown): TypeError {

@@ -6,7 +6,6 @@ import { checkType } from './arguments/validation.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { Ticket } from './backends/backend.js';
 import type { Lease } from './core/lease.js';
-import { type Releasable, runAndRelease } from './core/use.js';
 import { describe } from './error-causes.js';
 import type { HandleLostError } from './errors.js';
 import { LossEmitter } from './events.js';
@@ -174,8 +173,9 @@ export class Handle extends LossEmitter {
     }
     // Its result says whether the permit was held.
     this.#isChecked = true;
-    this.#release ??= this.#doRelease();
-    return this.#release;
+    // Its listeners are called when that has ended, whoever refers to it until then.
+    this.#keepAlive();
+    return (this.#release ??= this.#lease.release());
   }
 
   /**
@@ -274,12 +274,6 @@ export class Handle extends LossEmitter {
     this.#keepAlive();
     return this.#lease.loss;
   }
-
-  #doRelease(): Promise<boolean> {
-    // Its listeners are called when that has ended, whoever refers to it until then.
-    this.#keepAlive();
-    return this.#lease.release();
-  }
 }
 
 /**
@@ -296,31 +290,4 @@ export function checkHandleData(data: HandleData, name: string): HandleData {
   const isToken = Number.isSafeInteger(fencingToken);
   checkType(isToken, 'ticket.fencingToken', 'a safe integer', fencingToken);
   return data;
-}
-
-/** One permit, or several as one. */
-interface Holding extends Releasable {
-  /** From now on it notes whether its holder looks. */
-  forgetLooks(): void;
-  /** Its permits at which no holder has looked since. */
-  readonly unlooked: readonly Handle[];
-}
-
-/**
- * As `runAndRelease`. Where `fn` ends well without a look at a permit that was lost meanwhile, its
- * semaphore emits a `warning`: nothing else shows it.
- */
-export async function runHolding<H extends Holding, T>(
-  handle: H,
-  fn: (handle: H) => T | Promise<T>,
-): Promise<T> {
-  let unlooked: readonly Handle[] = [];
-  handle.forgetLooks();
-  const result = await runAndRelease(handle, async () => {
-    const given = await fn(handle);
-    ({ unlooked } = handle);
-    return given;
-  });
-  for (const each of unlooked) await each.reportLoss();
-  return result;
 }

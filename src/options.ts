@@ -7,7 +7,7 @@ import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { BudgetOptions } from './arguments/budgets.js';
-import { resolveBudgets, resolveCosts } from './arguments/budgets.js';
+import { LONGEST_PERIOD, resolveBudgets, resolveCosts } from './arguments/budgets.js';
 import type { OptionNames } from './arguments/known-options.js';
 import {
   ACQUIRE_OPTIONS,
@@ -212,8 +212,6 @@ const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
 /** In bytes. */
 const LONGEST_GROUP = 128;
-/** The longest period, in milliseconds: 365 days. */
-const LONGEST_PERIOD = 31_536_000_000;
 
 /** Grants have their times in microseconds. */
 const MOST_A_MILLISECOND = 1000;

@@ -6,12 +6,12 @@ import { backendOf } from './clients.js';
 import type { Admin } from './core/admin.js';
 import type { Lease } from './core/lease.js';
 import { SemaphoreLink } from './core/semaphore-link.js';
-import { outageMessage } from './core/waiters.js';
 import { acquireTogether } from './core/together.js';
+import { runHolding } from './core/use.js';
 import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
-import { checkHandleData, Handle, runHolding } from './handle.js';
+import { checkHandleData, Handle } from './handle.js';
 import type {
   AcquireOptions,
   CloseOptions,
@@ -42,8 +42,8 @@ import type { BudgetOptions } from './arguments/budgets.js';
 import { checkBudgetName, resolveBudget } from './arguments/budgets.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { storedLimitMessage } from './arguments/stored-limit.js';
-import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
+import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
+import { showAs, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 import { rangeError } from './arguments/validation.js';
 
@@ -416,18 +416,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #watchCalls(): void {
     this.#link.waiters.listener = {
       onOutage: (cause) =>
-        this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
+        this.#warn('BACKEND_UNREACHABLE', backendUnreachable(this.name, cause), cause),
       onReply: () => {
         this.#pool?.onReply();
         this.#noteStoredLimit();
       },
     };
     this.#noteStoredLimit();
-    this.#link.onceOtherLimit((otherLimit) => {
-      this.#warn(
-        'LIMIT_MISMATCH',
-        `${quoted(this.name)} is used with limit ${this.#link.options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
-      );
+    const { limit } = this.#link.options;
+    this.#link.onceOtherLimit((other) => {
+      this.#warn('LIMIT_MISMATCH', limitMismatch(this.name, limit, other));
     });
   }
 
@@ -435,7 +433,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { limit: stored, options } = this.#link;
     const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
+    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimit(this.name, stored, limit));
   }
 
   /** @returns whether a listener gets it */

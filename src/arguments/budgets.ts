@@ -21,7 +21,7 @@ export interface BudgetOptions {
 
 const BUDGET_OPTIONS: OptionNames = optionNames('amount per burst');
 /** 365 days, in milliseconds. */
-const LONGEST_PERIOD = 31_536_000_000;
+export const LONGEST_PERIOD = 31_536_000_000;
 
 export function checkBudgetName(option: string, name: unknown): void {
   const fits = typeof name === 'string' && /^[\w.-]{1,32}$/.test(name);

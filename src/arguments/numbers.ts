@@ -10,9 +10,8 @@ export function integer(
   const fits = typeof value === 'number' && value >= min && value <= max;
   if (fits && Number.isInteger(value)) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
-  const expected = `an integer ${range}`;
-  const checked = number(option, value, min, max, expected);
-  throw rangeError(`${option}: expected ${expected}, got ${checked}`);
+  checkType(typeof value === 'number', option, 'a number', value);
+  throw rangeError(`${option}: expected an integer ${range}, got ${value}`);
 }
 
 export function milliseconds(option: string, value: unknown, min: number, max: number): number {

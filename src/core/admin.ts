@@ -2,10 +2,10 @@ import { checkBudgetRoom } from '../arguments/budgets.js';
 import type {
   AddPermitsReply,
   Backend,
-  Call,
+  ChangeCall,
+  ChangeReply,
   InspectReply,
   Rate,
-  Reply,
 } from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';
@@ -105,13 +105,10 @@ export class Admin {
   }
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
-  async #change<R extends Reply & { readonly late?: boolean }>(
+  async #change<R extends ChangeReply>(
     method: keyof Backend,
     what: string,
-    send: (
-      backend: Backend,
-      call: Call & { notAfter: number | undefined },
-    ) => Promise<R> | undefined,
+    send: (backend: Backend, call: ChangeCall) => Promise<R> | undefined,
   ) {
     const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
     if (client.backend[method] === undefined) throw this.#unable(method);

@@ -17,7 +17,7 @@ import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
-import { forgetAbort, onceAborted } from './abort-fanout.js';
+import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
 import { Lease } from './lease.js';
 import type { AcquireItem, Verdict } from './operations.js';
@@ -45,7 +45,7 @@ export class Request extends Lease implements AcquireItem {
   readonly cost: Costs | undefined;
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
-  #signal: AbortSignal | undefined;
+  #forgetSignal: (() => void) | undefined;
   #onWaiting: AcquireParams['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
@@ -58,7 +58,6 @@ export class Request extends Lease implements AcquireItem {
   #askedAt = 0;
   /** What its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
-  #onAbort: (() => void) | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(link: SemaphoreLink, params: AcquireParams) {
@@ -69,7 +68,6 @@ export class Request extends Lease implements AcquireItem {
     this.order = order;
     this.cost = cost;
     this.#timeout = timeout;
-    this.#signal = signal;
     this.#onWaiting = onWaiting;
     this.started = link.clock.monotonic();
     // A single try may take as long as one call.
@@ -79,10 +77,7 @@ export class Request extends Lease implements AcquireItem {
     });
     link.know(this);
     link.onAsked(this.deadline, this.started);
-    if (signal !== undefined) {
-      this.#onAbort = () => this.abandon(signal.reason);
-      onceAborted(signal, this.#onAbort);
-    }
+    this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
     link.waiters.onStarted();
   }
 
@@ -294,10 +289,8 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #settle(): void {
-    const signal = this.#signal;
-    if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
-    this.#onAbort = undefined;
-    this.#signal = undefined;
+    this.#forgetSignal?.();
+    this.#forgetSignal = undefined;
     this.#onWaiting = undefined;
     this.#reported = undefined;
     this.deadline = Infinity;

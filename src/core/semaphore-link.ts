@@ -6,7 +6,7 @@ import type { HeldHere } from '../errors.js';
 import { ClosedError } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
-import { awaitAtMost, callTimeout } from '../time/call-timeout.js';
+import { awaitAtMost } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { nextTick } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
@@ -22,6 +22,9 @@ import type { AcquireParams } from './request.js';
 import { Request } from './request.js';
 import type { Lease } from './lease.js';
 import { Waiters } from './waiters.js';
+
+/** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
+const LONGEST_CALL_MS = 5000;
 
 /** How long an extension of a fresh grant may take: several fit into its claim time. */
 const CLAIM_TIMEOUT_MS = CLAIM_TIME_MS / 4;
@@ -114,7 +117,7 @@ export class SemaphoreLink implements Owner {
     this.place = placeOf(key);
     this.lane = backend.laneOf?.(key) ?? '';
     this.serverClock = client.serverClock();
-    this.callTimeoutMs = callTimeout(ttl);
+    this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     // Short enough for several tries within a lease, or within the claim time.
     this.renewalTimeoutMs = Math.min(this.callTimeoutMs, ttl / 6);
     this.claimTimeoutMs = Math.min(this.renewalTimeoutMs, CLAIM_TIMEOUT_MS);

@@ -1,4 +1,3 @@
-import { describe, isUnreachable } from '../error-causes.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { randomBy } from '../time/clock.js';
@@ -162,10 +161,4 @@ export class Waiters {
     if (!telemetry.queue.hasSubscribers) return;
     telemetry.queue.publish({ name: this.#link.name, waiting: this.#count });
   }
-}
-
-/** What the `warning` says. */
-export function outageMessage(name: string, error: unknown): string {
-  const what = isUnreachable(error) ? 'cannot reach Redis' : 'the backend fails';
-  return `${what}: acquire() of ${JSON.stringify(name)} waits, and no call has succeeded for 5 s; it is retried; last error: ${describe(error)}`;
 }
