@@ -35,14 +35,14 @@ export function acquireTogether(
 function canTakeTogether(parts: readonly TogetherPart[], first: SemaphoreLink): boolean {
   if (parts.length === 1 || parts.length > MOST_IDS) return false;
   const places = new Set(parts.map((part) => part.link.place));
-  const fits = ({ link, permits }: TogetherPart): boolean =>
-    link.client === first.client &&
-    link.lane === first.lane &&
-    link.key.prefix === first.key.prefix &&
-    link.options.rate === undefined &&
-    permits === 1;
+  const fits = ({ link, permits }: TogetherPart): boolean => {
+    const { rate, budgets, groupLimit } = link.options;
+    const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
+    const isNear = link.client === first.client && link.lane === first.lane;
+    return isPlain && isNear && link.key.prefix === first.key.prefix;
+  };
   const isSharable = places.size === parts.length && parts.every(fits);
-  return first.client.backend.acquireTogether !== undefined && isSharable;
+  return first.backend.acquireTogether !== undefined && isSharable;
 }
 
 /** In a call that is shared with no other, behind what was given back before in the same turn. */
