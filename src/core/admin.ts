@@ -75,7 +75,7 @@ export class Admin {
     if (ticket === undefined) return undefined;
     const lease = new Lease(link, newId);
     if (!lease.hold(ticket, { from: sent, duration: ttl }, true)) return undefined;
-    link.know(lease);
+    link.permits.set(newId, lease);
     lease.publishGrant(undefined, 0);
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) client.find(key, ticket.before)?.lose?.('missing');

@@ -32,7 +32,7 @@ export class Client {
   readonly clock: Clock;
   /** By prefix. Their readers, their subscriptions and their timers keep them alive. */
   readonly inboxes: WeakGroups<Inbox> = new WeakGroups();
-  readonly #serverClock: ServerClock;
+  readonly serverClock: ServerClock;
   // Their semaphores keep them alive: on a cluster each semaphore has its own.
   readonly #batchers = new WeakGroups<Batchers>();
   // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
@@ -43,10 +43,9 @@ export class Client {
   #searched: Promise<void> = Promise.resolve();
 
   static of(backend: Backend, clock: Clock): Client {
-    let byClock = ofBackend.get(backend);
-    if (byClock === undefined) ofBackend.set(backend, (byClock = new WeakMap()));
-    let client = byClock.get(clock);
-    if (client === undefined) byClock.set(clock, (client = new Client(backend, clock)));
+    const byClock = ofBackend.get(backend) ?? new WeakMap<Clock, Client>();
+    const client = byClock.get(clock) ?? new Client(backend, clock);
+    ofBackend.set(backend, byClock.set(clock, client));
     return client;
   }
 
@@ -54,16 +53,11 @@ export class Client {
     this.name = newClientId(clock.random?.bind(clock));
     this.backend = backend;
     this.clock = clock;
-    this.#serverClock = new ServerClock(clock);
+    this.serverClock = new ServerClock(clock);
   }
 
   isRetryable(error: unknown): boolean {
     return this.backend.isRetryable?.(error) ?? true;
-  }
-
-  /** Semaphores of different lanes may be on different servers. */
-  serverClock(): ServerClock {
-    return this.backend.laneOf === undefined ? this.#serverClock : new ServerClock(this.clock);
   }
 
   /** Shared with what has the same `lane` and the same time limit of a call, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
+import type { GrantListener, Listening } from '../backends/backend.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
 import type { Permit } from './semaphore-link.js';
@@ -25,7 +25,6 @@ const RESUBSCRIBE_DELAY_MS = 5000;
  * object, made when a request first waits, and gone some time after the last waiter.
  */
 export class Inbox {
-  readonly #open: (() => Listening) | undefined;
   readonly #client: Client;
   readonly #prefix: string;
   /** Semaphores with requests that wait for a push. */
@@ -50,17 +49,16 @@ export class Inbox {
   }
 
   constructor(client: Client, prefix: string) {
-    const { backend, name, clock } = client;
+    const { clock } = client;
     this.#client = client;
     this.#prefix = prefix;
     this.#linger = new Wakeup(clock, false, () => void this.close());
     this.#retry = new Wakeup(clock, false, () => this.#listen());
-    const listen = backend.listen?.bind(backend);
-    this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
   /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
   add(waiters: Waiters): void {
+    if (this.#waiting.has(waiters)) return;
     this.#linger.stop();
     this.#waiting.add(waiters);
     this.#listen();
@@ -89,12 +87,13 @@ export class Inbox {
 
   #listen(): void {
     if (this.#listening !== undefined) return;
-    const now = this.#client.clock.monotonic();
+    const { backend, clock, name } = this.#client;
+    const now = clock.monotonic();
     if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
     try {
-      this.#listening = this.#open?.();
+      this.#listening = backend.listen?.(name, this.#prefix, this.#listener);
     } catch {
-      this.#listener.onFailed();
+      this.#onFailed();
     }
   }
 
@@ -109,30 +108,33 @@ export class Inbox {
     return this.#client.find({ prefix: this.#prefix, name }, id);
   }
 
-  readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[], name: string): void =>
-      this.#client.onGrants({ prefix: this.#prefix, name }, grants),
-    onEnded: (ended: readonly EndedTicket[], name: string): void => {
+  readonly #listener: GrantListener = {
+    onGrants: (grants, name) => this.#client.onGrants({ prefix: this.#prefix, name }, grants),
+    onEnded: (ended, name) => {
       for (const { id } of ended) this.#find(name, id)?.onReportedGone?.();
     },
-    onTurn: (turn: PushedTurn, name: string): void => this.#find(name, turn.id)?.onTurn?.(turn),
-    onHealth: (healthy: boolean): void => {
-      const wasHealthy = this.healthy;
-      this.healthy = healthy && this.#listening !== undefined;
-      if (this.healthy !== wasHealthy) this.healthChanges += 1;
-      if (!healthy && this.#waiting.size === 0) return void this.close();
-      if (this.healthy && this.#waiting.size === 0) this.#closeLater();
-      // Each notification makes waiters poll as often as at first: not worth it without news.
-      if (!this.healthy && !wasHealthy) return;
-      if (this.healthy && this.#interrupted) this.interruptions += 1;
-      this.#interrupted = !this.healthy;
-      for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
-    },
-    onFailed: (): void => {
-      this.#opensAt = this.#client.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
-      this.#listener.onHealth(false);
-      this.#giveUp();
-      if (this.#waiting.size > 0) this.#listen();
-    },
+    onTurn: (turn, name) => this.#find(name, turn.id)?.onTurn?.(turn),
+    onHealth: (healthy) => this.#onHealth(healthy),
+    onFailed: () => this.#onFailed(),
   };
+
+  #onHealth(healthy: boolean): void {
+    const wasHealthy = this.healthy;
+    this.healthy = healthy && this.#listening !== undefined;
+    if (this.healthy !== wasHealthy) this.healthChanges += 1;
+    if (!healthy && this.#waiting.size === 0) return void this.close();
+    if (this.healthy && this.#waiting.size === 0) this.#closeLater();
+    // Each notification makes waiters poll as often as at first: not worth it without news.
+    if (!this.healthy && !wasHealthy) return;
+    if (this.healthy && this.#interrupted) this.interruptions += 1;
+    this.#interrupted = !this.healthy;
+    for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
+  }
+
+  #onFailed(): void {
+    this.#opensAt = this.#client.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
+    this.#onHealth(false);
+    this.#giveUp();
+    if (this.#waiting.size > 0) this.#listen();
+  }
 }

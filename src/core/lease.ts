@@ -1,5 +1,6 @@
 import { safeCause } from '../arguments/safe-cause.js';
 import type { PushedGrant, Ticket } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
@@ -12,7 +13,7 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
-import type { ExtendItem, Verdict } from './operations.js';
+import type { Verdict } from './operations.js';
 import { Release } from './release.js';
 
 /**
@@ -49,7 +50,7 @@ export interface LeaseObserver {
  * for clocks that run apart, as Redlock does
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
-export class Lease extends Release implements ExtendItem {
+export class Lease extends Release {
   stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
@@ -103,8 +104,11 @@ export class Lease extends Release implements ExtendItem {
     return this.link.options.ttl;
   }
 
+  /** How long a call that extends it may take, in milliseconds. */
   get callTimeoutMs(): number {
-    return this.#isClaimed ? this.link.renewalTimeoutMs : this.link.claimTimeoutMs;
+    // Short enough for several tries within the lease, or within the claim time.
+    const most = Math.min(this.link.callTimeoutMs, this.ttl / 6);
+    return this.#isClaimed ? most : Math.min(most, CLAIM_TIME_MS / 4);
   }
 
   /**

@@ -2,17 +2,18 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
-  Costs,
   ExtendCall,
   ExtendReply,
   ReleaseCall,
   ReleaseReply,
   Reply,
-  TicketRequest,
 } from '../backends/backend.js';
 import type { Call, Item, Part } from './batcher.js';
 import { Batcher, MOST_IDS } from './batcher.js';
 import type { Client } from './client.js';
+import type { Lease } from './lease.js';
+import type { Release } from './release.js';
+import type { Request } from './request.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /** A renewal costs the server a fifth of a grant. */
@@ -27,39 +28,22 @@ export type ReleaseVerdict = boolean;
 /** The kinds differ by their types. */
 export type Verdict = AcquireVerdict | ExtendVerdict | ReleaseVerdict;
 
-export interface AcquireItem extends TicketRequest, Item<AcquireVerdict> {
-  /** Monotonic time until which its caller wants it. */
-  readonly deadline: number;
-}
-
-export interface ExtendItem extends Item<ExtendVerdict> {
-  readonly id: string;
-  readonly fencingToken: number;
-  /** How long a call for it may take, in milliseconds. */
-  readonly callTimeoutMs: number;
-}
-
-export interface ReleaseItem extends Item<ReleaseVerdict> {
-  readonly id: string;
-  readonly spent: Costs | undefined;
-}
-
-type AcquirePart = Part<SemaphoreLink, AcquireItem>;
-type ExtendPart = Part<SemaphoreLink, ExtendItem>;
-type ReleasePart = Part<SemaphoreLink, ReleaseItem>;
+type AcquirePart = Part<SemaphoreLink, Request>;
+type ExtendPart = Part<SemaphoreLink, Lease>;
+type ReleasePart = Part<SemaphoreLink, Release>;
 
 /** Where the calls of semaphores of one lane travel whose acquires may take equally long. */
 export interface Batchers {
-  readonly acquires: Batcher<SemaphoreLink, AcquireItem, AcquireReply>;
-  readonly renewals: Batcher<SemaphoreLink, ExtendItem, ExtendReply>;
-  readonly releases: Batcher<SemaphoreLink, ReleaseItem, ReleaseReply>;
+  readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, Release, ReleaseReply>;
 }
 
 // Not written where they are used: each use would make a function.
 const idOf = ({ id }: { readonly id: string }): string => id;
-const hasSpent = ({ spent }: ReleaseItem): boolean => spent !== undefined;
+const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
 /** A request that waits already costs the server twice as much as a new one. */
-const addWeight = (sum: number, { arrival }: AcquireItem): number =>
+const addWeight = (sum: number, { arrival }: Request): number =>
   sum + (arrival === undefined ? 1 : 2);
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
@@ -69,7 +53,7 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const acquire = {
     name: 'acquire',
     mostIds: MOST_IDS,
-    weightOf: (items: readonly AcquireItem[]) => items.reduce(addWeight, 0),
+    weightOf: (items: readonly Request[]) => items.reduce(addWeight, 0),
     run: (parts: readonly AcquirePart[]) =>
       backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
@@ -115,18 +99,18 @@ export function deliverAcquire(part: AcquirePart, reply: AcquireReply, call: Cal
   answerAcquire(part, reply, call);
 }
 
-function verdictAt({ verdicts }: AcquireReply, place: number, _item: AcquireItem): AcquireVerdict {
+function verdictAt({ verdicts }: AcquireReply, place: number, _item: Request): AcquireVerdict {
   const verdict = verdicts[place];
   if (verdict === undefined) throw new Error('the backend gave no verdict');
   return verdict;
 }
 
-function extended(reply: ExtendReply, place: number, { id }: ExtendItem): ExtendVerdict {
+function extended(reply: ExtendReply, place: number, { id }: Lease): ExtendVerdict {
   if (reply.extended[place] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function released(reply: ReleaseReply, place: number, _item: ReleaseItem): ReleaseVerdict {
+function released(reply: ReleaseReply, place: number, _item: Release): ReleaseVerdict {
   return reply.released[place] === true;
 }
 
@@ -182,7 +166,7 @@ export function acquireCalls(
  * thirty-second part, so that most semaphores of a call have the same and the script gets few sets
  * of terms.
  */
-function timeWanted(items: readonly AcquireItem[], now: number): number {
+function timeWanted(items: readonly Request[], now: number): number {
   let last = now + 1;
   for (const { deadline } of items) last = Math.max(last, deadline);
   if (last === Infinity) return last;

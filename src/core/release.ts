@@ -6,8 +6,8 @@ import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Call } from './batcher.js';
-import type { ReleaseItem, Verdict } from './operations.js';
+import type { Call, Item } from './batcher.js';
+import type { Verdict } from './operations.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -41,7 +41,7 @@ export class Releases {
   readonly #strays = new Set<Release>();
   /** What `drained` waits for: what has neither ended nor been refused, and other work. */
   #unsettled = 0;
-  readonly #drained: (() => void)[] = [];
+  readonly #onDrained: (() => void)[] = [];
   // The first release that has failed goes alone; when it succeeds, the others follow.
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
@@ -60,7 +60,7 @@ export class Releases {
     if (this.#strays.size === MOST_STRAYS) return;
     const stray = new Release(this.#link, id);
     this.#strays.add(stray);
-    this.#link.know(stray);
+    this.#link.permits.set(id, stray);
     stray.withdraw();
   }
 
@@ -70,7 +70,7 @@ export class Releases {
    */
   async drained(): Promise<void> {
     if (this.#unsettled === 0) return;
-    const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
+    const drained = new Promise<void>((resolve) => this.#onDrained.push(resolve));
     await awaitAtMost(this.#link.clock, this.#link.callTimeoutMs, drained);
   }
 
@@ -116,8 +116,8 @@ export class Releases {
   /** @internal It has ended, or is refused: `drained` waits for it no more. */
   onSettled(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled > 0 || this.#drained.length === 0) return;
-    for (const resolve of this.#drained.splice(0)) resolve();
+    if (this.#unsettled > 0 || this.#onDrained.length === 0) return;
+    for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 
   /** What has surely expired is not worth a call. */
@@ -138,7 +138,7 @@ export class Releases {
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
  * backend knows for sure. Idempotent by id, so that nothing is lost when a reply is.
  */
-export class Release implements ReleaseItem {
+export class Release implements Item<never> {
   readonly link: SemaphoreLink;
   readonly id: string;
   /** What it has spent of budgets, where its holder says so. */

@@ -8,6 +8,7 @@ import type {
   RequestOrder,
   SemaphoreKey,
   Ticket,
+  TicketRequest,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
@@ -20,7 +21,7 @@ import { validityLeft } from '../time/server-clock.js';
 import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
 import { Lease } from './lease.js';
-import type { AcquireItem, Verdict } from './operations.js';
+import type { Verdict } from './operations.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
@@ -36,7 +37,7 @@ export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedA
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements AcquireItem {
+export class Request extends Lease implements TicketRequest {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
@@ -75,7 +76,7 @@ export class Request extends Lease implements AcquireItem {
     this.outcome = new Promise((resolve) => {
       this.#settleOutcome = resolve;
     });
-    link.know(this);
+    link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
     this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
     link.waiters.onStarted();
@@ -211,14 +212,15 @@ export class Request extends Lease implements AcquireItem {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under
     // way; and its `onWaiting` may have ended it.
     if (this.stage !== 'waiting') return;
-    const { inbox } = this.link.waiters;
+    const { waiters } = this.link;
+    const { inbox } = waiters;
     // Behind a change of the subscription, too: a grant may have been pushed while nothing
     // listened.
     if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    if (this.isPending) this.link.waiters.listen();
+    if (this.isPending) inbox.add(waiters);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */

@@ -1,7 +1,6 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
-import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { HeldHere } from '../errors.js';
 import { ClosedError } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
@@ -10,12 +9,12 @@ import { awaitAtMost } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { nextTick } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
-import type { ServerClock } from '../time/server-clock.js';
+import { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
 import type { Bundle, Owner } from './batcher.js';
 import { Client } from './client.js';
-import type { AcquireItem, Batchers, ExtendItem, ReleaseItem } from './operations.js';
+import type { Batchers } from './operations.js';
 import type { Release } from './release.js';
 import { Releases } from './release.js';
 import type { AcquireParams } from './request.js';
@@ -25,9 +24,6 @@ import { Waiters } from './waiters.js';
 
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
 const LONGEST_CALL_MS = 5000;
-
-/** How long an extension of a fresh grant may take: several fit into its claim time. */
-const CLAIM_TIMEOUT_MS = CLAIM_TIME_MS / 4;
 
 /** What the options of a semaphore object say of its calls. */
 export type LinkOptions = Pick<
@@ -71,17 +67,15 @@ export class SemaphoreLink implements Owner {
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
-  /** How long one call may take, in milliseconds; that of an extension, and of a first one. */
+  /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
-  readonly renewalTimeoutMs: number;
-  readonly claimTimeoutMs: number;
   /** Between two extensions of a lease, in milliseconds. */
   readonly extendEvery: number;
   /** Kept alive by their semaphores. */
   readonly batchers: Batchers;
-  readonly toAcquire: Bundle<SemaphoreLink, AcquireItem>;
-  readonly toExtend: Bundle<SemaphoreLink, ExtendItem>;
-  readonly toRelease: Bundle<SemaphoreLink, ReleaseItem>;
+  readonly toAcquire: Bundle<SemaphoreLink, Request>;
+  readonly toExtend: Bundle<SemaphoreLink, Lease>;
+  readonly toRelease: Bundle<SemaphoreLink, Release>;
   readonly releases: Releases;
   readonly waiters: Waiters;
   readonly admin: Admin;
@@ -116,11 +110,10 @@ export class SemaphoreLink implements Owner {
     this.call = { key, limit, client: client.name };
     this.place = placeOf(key);
     this.lane = backend.laneOf?.(key) ?? '';
-    this.serverClock = client.serverClock();
+    // Semaphores of different lanes may be on different servers.
+    const isLone = backend.laneOf === undefined;
+    this.serverClock = isLone ? client.serverClock : new ServerClock(clock);
     this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
-    // Short enough for several tries within a lease, or within the claim time.
-    this.renewalTimeoutMs = Math.min(this.callTimeoutMs, ttl / 6);
-    this.claimTimeoutMs = Math.min(this.renewalTimeoutMs, CLAIM_TIMEOUT_MS);
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     this.batchers = client.batchers(this.lane, this.callTimeoutMs);
     this.toAcquire = this.batchers.acquires.bundleOf(this);
@@ -157,10 +150,6 @@ export class SemaphoreLink implements Owner {
     // A telemetry subscriber may have ended it.
     if (request.isPending) request.ask(request.started);
     return request.outcome;
-  }
-
-  know(permit: Permit): void {
-    this.permits.set(permit.id, permit);
   }
 
   forget(permit: Permit): void {

@@ -48,8 +48,6 @@ export class Waiters {
   #pauses = 0;
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
-  /** Whether the inbox knows that a request waits. */
-  #isListening = false;
   /** Interruptions of the subscription that it has seen, or in which no request waited. */
   #interruptions = 0;
 
@@ -101,13 +99,6 @@ export class Waiters {
     this.#isOutageReported = this.listener?.onOutage(error) ?? false;
   }
 
-  /** A request waits for a grant from now on. */
-  listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.inbox.add(this);
-  }
-
   /** A request waits no more. */
   onEnded(isGranted: boolean): void {
     this.#count -= 1;
@@ -118,8 +109,6 @@ export class Waiters {
     this.#link.askAgainAt = undefined;
     // The time until the next call is no outage.
     this.#failingSince = undefined;
-    if (!this.#isListening) return;
-    this.#isListening = false;
     this.inbox.remove(this);
   }
 

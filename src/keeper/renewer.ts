@@ -48,7 +48,7 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
       notify({ what: 'free', place });
     });
     kept.set(place, lease);
-    lease.link.know(lease);
+    lease.link.permits.set(lease.id, lease);
     const left = shared.left(place);
     // A grant that was pushed lives for its claim time only, until it is first renewed.
     const isClaimed = left > semaphore.ttl / 2;
