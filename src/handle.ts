@@ -251,11 +251,6 @@ export class Handle extends LossEmitter {
     this.emitLost(error);
   }
 
-  /** @internal */
-  onReleased(): void {
-    this.emitReleased();
-  }
-
   #check(): number {
     this.#isChecked = true;
     return this.#lease.look();

@@ -34,7 +34,6 @@ import type {
   PoolReports,
   SemaphoreEvents,
   SemaphoreState,
-  SemaphoreWarning,
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
@@ -67,8 +66,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** No warning has credentials. */
   readonly #warn: Warn = (code, message, cause) => {
-    const warning = { code, message: withoutCredentials(message) };
-    return this.#report(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
+    const clean = { code, message: withoutCredentials(message) };
+    const warning = cause === undefined ? clean : { ...clean, cause: safeCause(cause) };
+    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', warning));
+    return true;
   };
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
@@ -434,14 +437,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
     this.#knowsStored = this.#warn('STORED_LIMIT', storedLimit(this.name, stored, limit));
-  }
-
-  /** @returns whether a listener gets it */
-  #report(warning: SemaphoreWarning): boolean {
-    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
-    // On the next tick, so that what a listener throws is its own uncaught exception.
-    process.nextTick(() => this.emit('warning', warning));
-    return true;
   }
 
   #watchForHazards(): void {

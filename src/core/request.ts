@@ -3,7 +3,6 @@ import type {
   Costs,
   PushedGrant,
   PushedTurn,
-  QueuedVerdict,
   QueueProgress,
   RequestOrder,
   SemaphoreKey,
@@ -138,7 +137,9 @@ export class Request extends Lease implements TicketRequest {
       // An earlier call of it that was not answered may yet come to queue it.
       this.abandon(this.#refusal(verdict), 1);
     } else if (verdict.kind === 'queued') {
-      this.#queue(verdict);
+      this.arrival = verdict.arrival;
+      if (verdict.progress !== undefined) this.#report(verdict.progress);
+      this.#park();
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
@@ -180,12 +181,6 @@ export class Request extends Lease implements TicketRequest {
     if (!client.isRetryable(error)) this.abandon(acquiringFailed(key, error));
     else if (this.wait) this.#park();
     else this.abandon(this.#timeoutError());
-  }
-
-  #queue({ arrival, progress }: QueuedVerdict): void {
-    this.arrival = arrival;
-    if (progress !== undefined) this.#report(progress);
-    this.#park();
   }
 
   #report(progress: QueueProgress): void {
