@@ -4,7 +4,7 @@ import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
-import { BackendError, HandleLostError } from '../errors.js';
+import { HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Instant } from '../time/clock.js';
@@ -269,7 +269,7 @@ export class Lease extends Release {
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
     this.#extensions?.onReply(call);
-    const { clock, options, client, key, name } = this.link;
+    const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
     this.#extensions ??= new Extensions();
@@ -279,8 +279,7 @@ export class Lease extends Release {
     const now = clock.monotonic();
     this.extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
-    const message = `extending a permit of ${JSON.stringify(name)} failed`;
-    const failure = new BackendError(message, error, key);
+    const failure = this.link.failure('extending', error);
     this.#extensions.end(() => failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);

@@ -1,16 +1,13 @@
 import type {
   AcquireVerdict,
-  Costs,
   PushedGrant,
   PushedTurn,
   QueueProgress,
-  RequestOrder,
-  SemaphoreKey,
   Ticket,
   TicketRequest,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
-import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
+import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import type { ResolvedAcquire } from '../options.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
@@ -41,8 +38,8 @@ export class Request extends Lease implements TicketRequest {
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
   readonly permits: number;
-  readonly order: RequestOrder | undefined;
-  readonly cost: Costs | undefined;
+  readonly order: TicketRequest['order'];
+  readonly cost: TicketRequest['cost'];
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #forgetSignal: (() => void) | undefined;
@@ -177,8 +174,7 @@ export class Request extends Lease implements TicketRequest {
     if (!this.isPending) return this.#withdrawUnheld();
     this.link.waiters.isFailing = true;
     this.lastError = error;
-    const { client, key } = this.link;
-    if (!client.isRetryable(error)) this.abandon(acquiringFailed(key, error));
+    if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
     else this.abandon(this.#timeoutError());
   }
@@ -302,13 +298,13 @@ export class Request extends Lease implements TicketRequest {
   }
 
   #timeoutError(): Error {
-    const { key, limit, clock, heldHere } = this.link;
+    const { name, limit, clock, heldHere } = this.link;
     const now = clock.monotonic();
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
-    if (timeout === undefined) return acquiringFailed(key, trouble);
+    if (timeout === undefined) return this.link.failure('acquiring', trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
-    const details = { name: key.name, timeout, waited, attempts, limit, heldHere };
+    const details = { name, timeout, waited, attempts, limit, heldHere };
     return new AcquireTimeoutError(details, trouble);
   }
 
@@ -320,9 +316,4 @@ export class Request extends Lease implements TicketRequest {
     const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
     return isSilent ? new CallTimeoutError(waited) : undefined;
   }
-}
-
-export function acquiringFailed(key: SemaphoreKey, cause: unknown): BackendError {
-  const what = `acquiring a permit of ${JSON.stringify(key.name)} failed`;
-  return new BackendError(what, cause, key);
 }

@@ -2,7 +2,7 @@ import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js'
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
 import type { HeldHere } from '../errors.js';
-import { ClosedError } from '../errors.js';
+import { BackendError, ClosedError } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { awaitAtMost } from '../time/call-timeout.js';
@@ -36,22 +36,7 @@ export type LinkOptions = Pick<
  * A request, a lease, or a ticket that is given back: the last of them hears of nothing but replies
  * to its calls. Were it a stray, it would be gone before its release comes to find it.
  */
-export type Permit = Release &
-  Partial<
-    Pick<
-      Request,
-      | 'stage'
-      | 'isPending'
-      | 'heldSince'
-      | 'beat'
-      | 'askAgain'
-      | 'abandon'
-      | 'onGrant'
-      | 'onTurn'
-      | 'onReportedGone'
-      | 'lose'
-    >
-  >;
+export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 
 /**
  * The permits of one semaphore object, and what they share: what all their calls say, where they
@@ -217,6 +202,12 @@ export class SemaphoreLink implements Owner {
   /** `stored`: by `setLimit`, if it was. */
   noteLimit(stored: number | undefined): void {
     this.limit = stored ?? this.call.limit;
+  }
+
+  /** `what`: what was done with a permit. */
+  failure(what: string, cause: unknown): BackendError {
+    const { key, name } = this;
+    return new BackendError(`${what} a permit of ${JSON.stringify(name)} failed`, cause, key);
   }
 
   /**
