@@ -13,7 +13,7 @@ import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { checkType, rangeError, typeError } from './arguments/validation.js';
 import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /**
@@ -88,17 +88,14 @@ export function quorum(
   options: QuorumOptions = {},
 ): Backend {
   // An array would give the places as names: those are the same in every list of nodes.
-  if (!isObject(clients) || Array.isArray(clients)) {
-    throw typeError(`clients: expected an object of clients by name, got ${formatValue(clients)}`);
-  }
+  const isNamed = isObject(clients) && !Array.isArray(clients);
+  checkType(isNamed, 'clients', 'an object of clients by name', clients);
   checkOptions(options, QUORUM_OPTIONS);
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
   const targets = Object.values(clients);
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
-  if (otherSet !== 'refuse' && otherSet !== 'warn') {
-    throw typeError(`otherSet: expected 'refuse' or 'warn', got ${formatValue(otherSet)}`);
-  }
+  checkType(/^(?:refuse|warn)$/.test(otherSet), 'otherSet', "'refuse' or 'warn'", otherSet);
   return new QuorumBackend(targets.map(nodeOf), undefined, {
     names,
     otherSet,
@@ -110,9 +107,8 @@ const isArray = (value: unknown): boolean => Array.isArray(value);
 
 /** Each node by its index among all. */
 function indicesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
-  if (!isArray(lists) || !lists.every(isArray)) {
-    throw typeError(`lists: expected an array of arrays of names, got ${formatValue(lists)}`);
-  }
+  const isList = isArray(lists) && lists.every(isArray);
+  checkType(isList, 'lists', 'an array of arrays of names', lists);
   const indices = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(indices.flat());
   const wrong = indices.some((list) => list.length === 0 || new Set(list).size < list.length);
@@ -136,18 +132,17 @@ function quorumOf(targets: readonly unknown[]): Backend {
 }
 
 function checkTargets(targets: readonly unknown[]): void {
-  if (targets.length === 0) throw rangeError('target: expected at least one client, got none');
-  if (targets.length > MOST_NODES) {
-    throw rangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
-  }
-  if (new Set(targets).size < targets.length) {
-    throw rangeError('target: expected each client once, got one twice');
-  }
+  const { length } = targets;
+  if (length === 0) throw rangeError('target: expected at least one client, got none');
+  const isTwice = new Set(targets).size < length;
+  if (isTwice) throw rangeError('target: expected each client once, got one twice');
+  if (length <= MOST_NODES) return;
+  throw rangeError(`target: expected at most ${MOST_NODES} clients, got ${length}`);
 }
 
 function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
-  if (isQuorumNode(target)) return target;
+  if (is<QuorumNode>(target, 'hold', 'drop', 'list')) return target;
   return madeOf(nodes, target, () => new RedisQuorumNode(connectionOf(target), nodeName(target)));
 }
 
@@ -155,23 +150,19 @@ function isObject(target: unknown): target is object {
   return typeof target === 'object' && target !== null;
 }
 
-function isQuorumNode(target: object): target is QuorumNode {
-  return hasMethods(target, 'hold', 'drop', 'list');
-}
-
 function connectionOf(target: object): RedisConnection {
   if (isNodeRedis(target)) return nodeRedisConnection(target);
   if (isIoredis(target)) return ioredisConnection(target);
-  if (isConnection(target)) return target;
+  if (is<RedisConnection>(target, 'runBySha', 'runByText')) return target;
   throw unknownTarget(target);
 }
 
 function isBackend(target: object): target is Backend {
-  return hasMethods(target, 'acquire', 'extend', 'release', 'inspect');
+  return is<Backend>(target, 'acquire', 'extend', 'release', 'inspect');
 }
 
-function isConnection(target: object): target is RedisConnection {
-  return hasMethods(target, 'runBySha', 'runByText');
+function is<T>(target: object, ...methods: (keyof T & string)[]): target is T & object {
+  return hasMethods(target, ...methods);
 }
 
 function unknownTarget(target: unknown): TypeError {

@@ -51,8 +51,8 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
     for (const listener of listeners) this.#call(listener, error);
   }
 
-  /** @internal */
-  protected emitReleased(): void {
+  /** @internal Its release has ended. */
+  onReleased(): void {
     if (this.listenerCount('released') === 0) return;
     for (const listener of this.rawListeners('released')) this.#call(listener);
   }

@@ -1,26 +1,22 @@
 import { resolveCosts } from './arguments/budgets.js';
 import { checkOptions, optionNames } from './arguments/known-options.js';
-import { formatValue, quoted, showAs } from './arguments/shown.js';
+import { quoted, showAs } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
-import { typeError } from './arguments/validation.js';
-import { parseTicketId } from './backends/ticket-id.js';
+import { checkType } from './arguments/validation.js';
+import { checkTicketId } from './backends/ticket-id.js';
+import type { Ticket } from './backends/backend.js';
 import type { Lease } from './core/lease.js';
-import { type Releasable, runAndRelease } from './core/use.js';
 import { describe } from './error-causes.js';
 import type { HandleLostError } from './errors.js';
 import { LossEmitter } from './events.js';
 import type { SemaphoreWarning } from './semaphore-types.js';
 
-/** A ticket as plain data: another process takes it over with `adopt`. */
-export interface HandleData {
+/** A ticket as plain data: with `adopt`, another process takes it over, under a higher token. */
+export interface HandleData extends Ticket {
   /** The semaphore's name. */
   readonly name: string;
   /** The ticket's id. */
   readonly id: string;
-  /** One number for each permit. */
-  readonly slots: readonly number[];
-  /** As `handle.fencingToken`; `adopt` gives the ticket a higher one. */
-  readonly fencingToken: number;
 }
 
 /** The options of `Handle.release`. */
@@ -177,8 +173,9 @@ export class Handle extends LossEmitter {
     }
     // Its result says whether the permit was held.
     this.#isChecked = true;
-    this.#release ??= this.#doRelease();
-    return this.#release;
+    // Its listeners are called when that has ended, whoever refers to it until then.
+    this.#keepAlive();
+    return (this.#release ??= this.#lease.release());
   }
 
   /**
@@ -191,7 +188,7 @@ export class Handle extends LossEmitter {
 
   set spent(spent: Readonly<Record<string, number>> | undefined) {
     const { link } = this.#lease;
-    refuseWithoutQueue(link.client.backend, { spent });
+    refuseWithoutQueue(link.backend, { spent });
     this.#lease.spent = resolveCosts('spent', spent);
   }
 
@@ -254,11 +251,6 @@ export class Handle extends LossEmitter {
     this.emitLost(error);
   }
 
-  /** @internal */
-  onReleased(): void {
-    this.emitReleased();
-  }
-
   #check(): number {
     this.#isChecked = true;
     return this.#lease.look();
@@ -277,12 +269,6 @@ export class Handle extends LossEmitter {
     this.#keepAlive();
     return this.#lease.loss;
   }
-
-  #doRelease(): Promise<boolean> {
-    // Its listeners are called when that has ended, whoever refers to it until then.
-    this.#keepAlive();
-    return this.#lease.release();
-  }
 }
 
 /**
@@ -290,50 +276,13 @@ export class Handle extends LossEmitter {
  * @throws {TypeError} naming the field, the expectation and the value
  */
 export function checkHandleData(data: HandleData, name: string): HandleData {
-  if (typeof data !== 'object' || data === null) {
-    throw typeError(`ticket: expected the data of a handle, got ${formatValue(data)}`);
-  }
+  checkType(typeof data === 'object' && data !== null, 'ticket', 'the data of a handle', data);
   const { id, slots, fencingToken } = data;
-  if (data.name !== name) throw wrong('name', `${quoted(name)}, this semaphore`, data.name);
-  if (typeof id !== 'string' || parseTicketId(id) === undefined) {
-    throw wrong('id', 'the id of a ticket', id);
-  }
-  if (!Array.isArray(slots) || slots.length === 0 || !slots.every(Number.isSafeInteger)) {
-    throw wrong('slots', 'at least one slot number', slots);
-  }
-  if (!Number.isSafeInteger(fencingToken)) {
-    throw wrong('fencingToken', 'a safe integer', fencingToken);
-  }
+  checkType(data.name === name, 'ticket.name', `${quoted(name)}, this semaphore`, data.name);
+  checkTicketId(id, 'ticket.id');
+  const areSlots = Array.isArray(slots) && slots.length > 0 && slots.every(Number.isSafeInteger);
+  checkType(areSlots, 'ticket.slots', 'at least one slot number', slots);
+  const isToken = Number.isSafeInteger(fencingToken);
+  checkType(isToken, 'ticket.fencingToken', 'a safe integer', fencingToken);
   return data;
-}
-
-function wrong(field: string, expected: string, value: unknown): TypeError {
-  return typeError(`ticket.${field}: expected ${expected}, got ${formatValue(value)}`);
-}
-
-/** One permit, or several as one. */
-interface Holding extends Releasable {
-  /** From now on it notes whether its holder looks. */
-  forgetLooks(): void;
-  /** Its permits at which no holder has looked since. */
-  readonly unlooked: readonly Handle[];
-}
-
-/**
- * As `runAndRelease`. Where `fn` ends well without a look at a permit that was lost meanwhile, its
- * semaphore emits a `warning`: nothing else shows it.
- */
-export async function runHolding<H extends Holding, T>(
-  handle: H,
-  fn: (handle: H) => T | Promise<T>,
-): Promise<T> {
-  let unlooked: readonly Handle[] = [];
-  handle.forgetLooks();
-  const result = await runAndRelease(handle, async () => {
-    const given = await fn(handle);
-    ({ unlooked } = handle);
-    return given;
-  });
-  for (const each of unlooked) await each.reportLoss();
-  return result;
 }

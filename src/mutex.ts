@@ -1,7 +1,7 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
 import { formatValue } from './arguments/shown.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { checkType, rangeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -50,9 +50,7 @@ export class Mutex extends Semaphore {
 
 /** The options of a semaphore of one permit. */
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw typeError(`options: expected an object, got ${formatValue(options)}`);
-  }
+  checkType(typeof options === 'object' && options !== null, 'options', 'an object', options);
   const { limit }: Partial<SemaphoreOptions> = options;
   if (limit !== undefined) {
     throw rangeError(

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
-import type { Backend, Budgets, Costs, QueueProgress, RequestOrder } from './backends/backend.js';
+import type { Budgets, Costs, QueueProgress, Rate } from './backends/backend.js';
+import type { ReplicaRequirement, RequestOrder } from './backends/backend.js';
 import type { LeaseKeeper } from './backends/lease-keeper.js';
 import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { BudgetOptions } from './arguments/budgets.js';
-import { resolveBudgets, resolveCosts } from './arguments/budgets.js';
+import { LONGEST_PERIOD, resolveBudgets, resolveCosts } from './arguments/budgets.js';
 import type { OptionNames } from './arguments/known-options.js';
 import {
   ACQUIRE_OPTIONS,
@@ -15,9 +16,8 @@ import {
   SEMAPHORE_OPTIONS,
 } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
-import { formatValue, withoutCredentials } from './arguments/shown.js';
-import { refuseWithoutQueue } from './arguments/target.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { withoutCredentials } from './arguments/shown.js';
+import { checkType, rangeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
@@ -186,18 +186,15 @@ export interface RateOptions {
 /** Options where each was given. */
 type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
-/** What has no default. */
-type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'budgets' | 'groupLimit' | 'keeper';
-
 /** `SemaphoreOptions` checked and with defaults. */
-export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDefault | 'retry'>> {
+export interface ResolvedOptions
+  extends
+    Given<Pick<SemaphoreOptions, 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock'>>,
+    Pick<SemaphoreOptions, 'maxWaiting' | 'groupLimit' | 'keeper'> {
   readonly retry: BackoffOptions;
-  readonly replicas: Given<ReplicaOptions> | undefined;
-  readonly maxWaiting: number | undefined;
-  readonly rate: Given<RateOptions> | undefined;
+  readonly replicas: ReplicaRequirement | undefined;
+  readonly rate: Rate | undefined;
   readonly budgets: Budgets | undefined;
-  readonly groupLimit: number | undefined;
-  readonly keeper: LeaseKeeper | undefined;
 }
 
 export interface ResolvedAcquire {
@@ -215,8 +212,6 @@ const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
 /** In bytes. */
 const LONGEST_GROUP = 128;
-/** The longest period, in milliseconds: 365 days. */
-const LONGEST_PERIOD = 31_536_000_000;
 
 /** Grants have their times in microseconds. */
 const MOST_A_MILLISECOND = 1000;
@@ -240,6 +235,9 @@ export function resolveOptions(
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
   const limit = checkLimit('limit', options.limit, rate !== undefined);
   milliseconds('ttl', ttl, MINIMUM_TTL, LONGEST_TIMER);
+  const { keeper } = options;
+  const isKeeper = keeper === undefined || typeof keeper?.open === 'function';
+  checkType(isKeeper, 'keeper', 'a Keeper of redsem/keeper', keeper);
   const { extendEvery = ttl / 3 } = options;
   return Object.freeze({
     limit,
@@ -254,7 +252,7 @@ export function resolveOptions(
     budgets: resolveBudgets(options.budgets),
     groupLimit: resolveGroupLimit(options.groupLimit),
     clock: checkClock(clock),
-    keeper: checkKeeper(options.keeper),
+    keeper,
   });
 }
 
@@ -262,12 +260,7 @@ export function resolveGroupLimit(limit: number | undefined): number | undefined
   return limit === undefined ? undefined : integer('groupLimit', limit, 1);
 }
 
-function checkKeeper(keeper: LeaseKeeper | undefined): LeaseKeeper | undefined {
-  if (keeper === undefined || typeof keeper?.open === 'function') return keeper;
-  throw typeError(`keeper: expected a Keeper of redsem/keeper, got ${formatValue(keeper)}`);
-}
-
-function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOptions> | undefined {
+function resolveReplicas(given: ReplicaOptions | undefined): ReplicaRequirement | undefined {
   if (given === undefined) return undefined;
   checkOptions(given, REPLICA_OPTIONS, 'replicas', 'an object with atLeast');
   const { timeout = 1000 } = given;
@@ -284,17 +277,13 @@ export function resolveAcquire(
   budgets?: Budgets,
 ): ResolvedAcquire {
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
-  if (typeof options !== 'object' || options === null) {
-    throw typeError(
-      `timeout: expected a number of milliseconds or an options object, got ${formatValue(given)}`,
-    );
-  }
+  const isObject = typeof options === 'object' && options !== null;
+  checkType(isObject, 'timeout', 'a number of milliseconds or an options object', given);
   checkOptions(options, known);
   const { timeout = Infinity, permits, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
-  }
+  const isSignal = signal === undefined || signal instanceof AbortSignal;
+  checkType(isSignal, 'signal', 'an AbortSignal', signal);
   if (onWaiting !== undefined) checkFunction('onWaiting', onWaiting);
   return {
     timeout,
@@ -306,16 +295,15 @@ export function resolveAcquire(
   };
 }
 
+const ONLY_BESIDE_GROUP =
+  'only beside group, whose share it is (add group, or use permits to take several)';
+
 function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestOrder | undefined {
   integer('priority', priority, 0, 9);
   if (group !== undefined) text('group', group, 1, LONGEST_GROUP);
   if (weight !== undefined) {
     integer('weight', weight, 1, 1000);
-    if (group === undefined) {
-      throw typeError(
-        `weight: expected only beside group, whose share it is (add group, or use permits to take several), got ${formatValue(weight)}`,
-      );
-    }
+    checkType(group !== undefined, 'weight', ONLY_BESIDE_GROUP, weight);
   }
   if (group === undefined && priority === 0) return undefined;
   return { priority, weight: weight ?? 1, group: group ?? '' };
@@ -352,7 +340,7 @@ export function checkName(name: unknown): string {
 }
 
 /** The option `rate`, or the argument of `setRate`. */
-export function resolveRate(given: RateOptions): Given<RateOptions> {
+export function resolveRate(given: RateOptions): Rate {
   checkOptions(given, RATE_OPTIONS, 'rate', 'an object such as { permits: 100, per: 60_000 }');
   const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
   const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
@@ -370,89 +358,43 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
   );
 }
 
-/** @throws {TypeError} where the target cannot do what the options ask for */
-export function checkTarget(backend: Backend, options: ResolvedOptions): void {
-  const { maxWaiting } = options;
-  refuseWithoutQueue(backend, { maxWaiting });
-  for (const option of ['rate', 'budgets', 'groupLimit'] as const) {
-    if (options[option] !== undefined) checkRateTarget(backend, option);
-  }
-}
-
-/** @throws {TypeError} where there is no queue in which a rate could be kept */
-export function checkRateTarget(
-  backend: Backend,
-  option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
-): void {
-  const method = option === 'groupLimit' ? 'setGroupLimit' : 'setRate';
-  if (backend[method] !== undefined) return;
-  throw typeError(
-    `${option}: expected none on several masters, because a quorum has no queue, nor on a backend without ${method}, got one`,
-  );
-}
-
-/** @throws {TypeError} where replicas are wanted and the backend has none */
-export function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
-  const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
-  if (wrapped !== undefined) return wrapped;
-  throw typeError(
-    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
-  );
-}
-
 export function resolveRetry(given: RetryOptions): BackoffOptions {
   checkOptions(given, RETRY_OPTIONS, 'retry');
   const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);
   number('retry.factor', factor, 1, 1000);
-  if (typeof jitter !== 'boolean') {
-    throw typeError(`retry.jitter: expected true or false, got ${formatValue(jitter)}`);
-  }
+  checkType(typeof jitter === 'boolean', 'retry.jitter', 'true or false', jitter);
   return { min, max, factor, jitter };
 }
 
 export function checkFunction(option: string, value: unknown): void {
-  if (typeof value !== 'function') {
-    throw typeError(`${option}: expected a function, got ${formatValue(value)}`);
-  }
+  checkType(typeof value === 'function', option, 'a function', value);
 }
 
 export function checkClock(clock: Clock): Clock {
   const methods = ['monotonic', 'wall', 'schedule'] as const;
-  const usable = typeof clock === 'object' && clock !== null;
-  if (!usable || methods.some((method) => typeof clock[method] !== 'function')) {
-    throw typeError(
-      `clock: expected an object with monotonic, wall and schedule, got ${formatValue(clock)}`,
-    );
-  }
+  const isObject = typeof clock === 'object' && clock !== null;
+  const isClock = isObject && methods.every((method) => typeof clock[method] === 'function');
+  checkType(isClock, 'clock', 'an object with monotonic, wall and schedule', clock);
   for (const method of ['monotonic', 'wall'] as const) {
     const time: unknown = clock[method]();
-    if (Number.isFinite(time)) continue;
-    throw typeError(`clock.${method}: expected it to give milliseconds, got ${formatValue(time)}`);
+    checkType(Number.isFinite(time), `clock.${method}`, 'it to give milliseconds', time);
   }
   return clock;
 }
 
 export function checkPrefix(prefix: unknown = 'redsem'): string {
   const checked = text('prefix', prefix, 1, 128);
-  if (/[{}]/.test(checked)) {
-    throw typeError(`prefix: expected no braces, got ${formatValue(prefix)}`);
-  }
+  checkType(!/[{}]/.test(checked), 'prefix', 'no braces', prefix);
   return checked;
 }
 
 export function text(option: string, value: unknown, min: number, max: number): string {
-  if (typeof value !== 'string') {
-    throw typeError(`${option}: expected a string, got ${formatValue(value)}`);
-  }
+  checkType(typeof value === 'string', option, 'a string', value);
   // Half of a surrogate pair has no bytes: two such strings would be one key.
-  if (!value.isWellFormed()) {
-    throw typeError(`${option}: expected well-formed Unicode, got ${formatValue(value)}`);
-  }
+  checkType(value.isWellFormed(), option, 'well-formed Unicode', value);
   const bytes = Buffer.byteLength(value);
-  if (bytes < min || bytes > max) {
-    throw rangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
-  }
-  return value;
+  if (bytes >= min && bytes <= max) return value;
+  throw rangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
 }

@@ -1,43 +1,39 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, SemaphoreKey } from './backends/backend.js';
+import type { Backend } from './backends/backend.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
+import type { Admin } from './core/admin.js';
 import type { Lease } from './core/lease.js';
-import { LocalPermits } from './core/local-permits.js';
-import { outageMessage } from './core/outage-watch.js';
+import { SemaphoreLink } from './core/semaphore-link.js';
 import { acquireTogether } from './core/together.js';
+import { runHolding } from './core/use.js';
 import type { HeldHere } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
-import { checkHandleData, Handle, runHolding } from './handle.js';
+import { checkHandleData, Handle } from './handle.js';
 import type {
   AcquireOptions,
   CloseOptions,
   RateOptions,
-  ResolvedOptions,
   SemaphoreOptions,
   TryAcquireOptions,
 } from './options.js';
 import {
   checkFunction,
   checkName,
-  checkRateTarget,
-  checkTarget,
   resolveAcquire,
   resolveClose,
   resolveGroupLimit,
   resolveOptions,
   resolveRate,
   resolveTry,
-  withReplicas,
 } from './options.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
   PoolReports,
   SemaphoreEvents,
   SemaphoreState,
-  SemaphoreWarning,
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
@@ -45,9 +41,9 @@ import type { BudgetOptions } from './arguments/budgets.js';
 import { checkBudgetName, resolveBudget } from './arguments/budgets.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { storedLimitMessage } from './arguments/stored-limit.js';
-import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
-import { checkMostPermits, checkRequest } from './arguments/target.js';
+import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
+import { showAs, withoutCredentials } from './arguments/shown.js';
+import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 import { rangeError } from './arguments/validation.js';
 
 interface PermitsOf {
@@ -66,15 +62,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** As given to the constructor. */
   readonly name: string;
-  readonly #options: ResolvedOptions;
-  readonly #key: SemaphoreKey;
-  readonly #backend: Backend;
-  readonly #permits: LocalPermits;
+  readonly #link: SemaphoreLink;
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** No warning has credentials. */
   readonly #warn: Warn = (code, message, cause) => {
-    const warning = { code, message: withoutCredentials(message) };
-    return this.#report(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
+    const clean = { code, message: withoutCredentials(message) };
+    const warning = cause === undefined ? clean : { ...clean, cause: safeCause(cause) };
+    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', warning));
+    return true;
   };
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
@@ -94,13 +91,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
     super();
-    this.#backend = backendOf(target);
+    const backend = backendOf(target);
     this.name = checkName(name);
-    this.#options = resolveOptions(options, this.#backend.clock);
-    checkTarget(this.#backend, this.#options);
-    this.#key = { prefix: this.#options.prefix, name: this.name };
-    const backend = withReplicas(this.#backend, this.#options);
-    this.#permits = new LocalPermits(backend, this.#key, this.#options);
+    const resolved = resolveOptions(options, backend.clock);
+    const key = { prefix: resolved.prefix, name };
+    this.#link = new SemaphoreLink(backendFor(backend, resolved), key, resolved);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
     // The server is asked only while a listener exists, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
@@ -123,13 +118,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * the one given to the constructor.
    */
   get limit(): number {
-    return this.#permits.link.limit;
+    return this.#link.limit;
   }
 
   /** @internal What this process holds of it. */
   get heldHere(): HeldHere | undefined {
-    const { link } = this.#permits;
-    return link.client.registry.heldHere(link.place);
+    return this.#link.heldHere;
   }
 
   /**
@@ -162,11 +156,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
-      const params = resolveAcquire(options, undefined, this.#options.budgets);
+      const params = resolveAcquire(options, undefined, this.#link.options.budgets);
       params.signal?.throwIfAborted();
-      checkRequest(this.#backend, params);
+      checkRequest(this.#link.backend, params);
       // A clock of the user's own may throw.
-      return this.#permits.acquire(params).then(this.#toHandle);
+      return this.#link.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -189,8 +183,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
-    checkMostPermits(this.#backend, permits);
-    const lease = await this.#permits.acquire({ permits });
+    checkMostPermits(this.#link.backend, permits);
+    const lease = await this.#link.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -204,8 +198,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   ): Promise<readonly Handle[] | null> | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
-      checkMostPermits(semaphore.#backend, permits);
-      return { local: semaphore.#permits, permits };
+      checkMostPermits(semaphore.#link.backend, permits);
+      return { link: semaphore.#link, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -265,8 +259,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
-    this.#assertOpen();
-    return { name: this.name, ...(await this.#permits.admin.inspect()) };
+    return { name: this.name, ...(await this.#ask((admin) => admin.inspect())) };
   }
 
   /**
@@ -282,9 +275,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setLimit(limit: number | undefined): Promise<void> {
     if (limit !== undefined) integer('limit', limit, 0);
-    this.#assertOpen();
     this.#knowsStored = true;
-    await this.#permits.admin.setLimit(limit);
+    await this.#ask((admin) => admin.setLimit(limit));
   }
 
   /**
@@ -301,10 +293,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
-    this.#assertOpen();
     this.#knowsStored = true;
-    const { link, admin } = this.#permits;
-    const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
+    const { limit = 0, refused } = await this.#ask((admin) => admin.addPermits(delta));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected a number that leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of 0 to 2^53 - 1, got ${delta}`,
@@ -322,9 +312,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setRate(rate: RateOptions | undefined): Promise<void> {
     const resolved = rate === undefined ? undefined : resolveRate(rate);
-    checkRateTarget(this.#backend);
-    this.#assertOpen();
-    await this.#permits.admin.setRate(resolved);
+    checkRateTarget(this.#link.backend);
+    await this.#ask((admin) => admin.setRate(resolved));
   }
 
   /**
@@ -338,9 +327,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
     checkBudgetName('name', name);
     const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
-    checkRateTarget(this.#backend, 'budgets');
-    this.#assertOpen();
-    await this.#permits.admin.setRate(resolved, name);
+    checkRateTarget(this.#link.backend, 'budgets');
+    await this.#ask((admin) => admin.setRate(resolved, name));
   }
 
   /**
@@ -352,9 +340,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
     resolveGroupLimit(limit);
-    checkRateTarget(this.#backend, 'groupLimit');
-    this.#assertOpen();
-    await this.#permits.admin.setGroupLimit(limit);
+    checkRateTarget(this.#link.backend, 'groupLimit');
+    await this.#ask((admin) => admin.setGroupLimit(limit));
   }
 
   /**
@@ -369,16 +356,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async adopt(ticket: HandleData): Promise<Handle> {
     const { id, slots } = checkHandleData(ticket, this.name);
-    this.#assertOpen();
-    const adopting = this.#adopt(id, slots.length);
-    this.#permits.releases.drainAfter(adopting);
-    return adopting;
-  }
-
-  async #adopt(id: string, permits: number): Promise<Handle> {
-    const lease = await this.#permits.adopt(id, permits);
-    if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
-    return this.#keep(lease);
+    return this.#ask(async (admin) => {
+      const lease = await admin.adopt(id, slots.length);
+      if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
+      return this.#keep(lease);
+    });
   }
 
   /**
@@ -393,8 +375,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
-    this.#assertOpen();
-    return this.#permits.revoke(ticketId);
+    return this.#ask((admin) => admin.revoke(ticketId));
   }
 
   /**
@@ -410,15 +391,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
   close(options: CloseOptions = {}): Promise<void> {
-    let drain: number;
     try {
-      drain = resolveClose(options);
+      const drain = resolveClose(options);
+      if (this.#isClosed && drain === 0) this.#link.endDrain();
+      this.#isClosed = true;
+      this.#stopHazards?.();
+      return (this.#closed ??= this.#link.close(drain));
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#permits.link.endDrain();
-    this.#closed ??= this.#doClose(drain);
-    return this.#closed;
   }
 
   /** `close()` without `drain`. */
@@ -436,43 +417,33 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** From now on it warns of what failed calls and replies show. */
   #watchCalls(): void {
-    this.#permits.waiters.outage.listener = {
+    this.#link.waiters.listener = {
       onOutage: (cause) =>
-        this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
+        this.#warn('BACKEND_UNREACHABLE', backendUnreachable(this.name, cause), cause),
       onReply: () => {
         this.#pool?.onReply();
         this.#noteStoredLimit();
       },
     };
     this.#noteStoredLimit();
-    this.#permits.link.onceOtherLimit((otherLimit) => {
-      this.#warn(
-        'LIMIT_MISMATCH',
-        `${quoted(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
-      );
+    const { limit } = this.#link.options;
+    this.#link.onceOtherLimit((other) => {
+      this.#warn('LIMIT_MISMATCH', limitMismatch(this.name, limit, other));
     });
   }
 
   #noteStoredLimit(): void {
-    const stored = this.#permits.link.limit;
-    const { limit } = this.#options;
+    const { limit: stored, options } = this.#link;
+    const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
-  }
-
-  /** @returns whether a listener gets it */
-  #report(warning: SemaphoreWarning): boolean {
-    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
-    // On the next tick, so that what a listener throws is its own uncaught exception.
-    process.nextTick(() => this.emit('warning', warning));
-    return true;
+    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimit(this.name, stored, limit));
   }
 
   #watchForHazards(): void {
-    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+    this.#stopHazards = this.#link.backend.onHazard?.(this.#link.key, (message) => {
       this.#warn('NODE_SET', message);
     });
-    const found = this.#backend.findHazard?.(this.#key);
+    const found = this.#link.backend.findHazard?.(this.#link.key);
     const onFound = (hazard: string | undefined): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
@@ -483,9 +454,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#isClosed) throw new ClosedError(this.name);
   }
 
-  #doClose(drain: number): Promise<void> {
-    this.#isClosed = true;
-    this.#stopHazards?.();
-    return this.#permits.close(drain);
+  /** A call about the semaphore as a whole: `close` waits for its end. */
+  #ask<R>(call: (admin: Admin) => Promise<R>): Promise<R> {
+    this.#assertOpen();
+    const asked = call(this.#link.admin);
+    this.#link.releases.drainAfter(asked);
+    return asked;
   }
 }

@@ -1,4 +1,4 @@
-import type { Channel, TracingChannel } from 'node:diagnostics_channel';
+import type { TracingChannel } from 'node:diagnostics_channel';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
@@ -99,37 +99,29 @@ export interface MismatchMessage {
 }
 
 /** One of Node's diagnostics channels, with the type of its messages. */
-class MessageChannel<Message> {
-  readonly #channel: Channel;
-
-  constructor(name: string) {
-    this.#channel = channel(name);
-  }
-
+interface MessageChannel<Message> {
   /** Whether anybody listens: look before a message is made, for then it costs nothing. */
-  get active(): boolean {
-    return this.#channel.hasSubscribers;
-  }
-
-  publish(message: Message): void {
-    this.#channel.publish(message);
-  }
+  readonly hasSubscribers: boolean;
+  publish(message: Message): void;
 }
+
+type AcquireChannel = Pick<
+  TracingChannel<string, AcquireContext>,
+  'hasSubscribers' | 'tracePromise'
+>;
 
 /** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
-class Telemetry {
-  readonly acquire: TracingChannel<string, AcquireContext> = tracingChannel('redsem:acquire');
-  readonly wait: MessageChannel<WaitMessage> = new MessageChannel('redsem:wait');
-  readonly queue: MessageChannel<QueueMessage> = new MessageChannel('redsem:queue');
-  readonly grant: MessageChannel<GrantMessage> = new MessageChannel('redsem:grant');
-  readonly extend: MessageChannel<ExtendMessage> = new MessageChannel('redsem:extend');
-  readonly lost: MessageChannel<LostMessage> = new MessageChannel('redsem:lost');
-  readonly release: MessageChannel<ReleaseMessage> = new MessageChannel('redsem:release');
-  readonly drop: MessageChannel<DropMessage> = new MessageChannel('redsem:drop');
-  readonly mismatch: MessageChannel<MismatchMessage> = new MessageChannel('redsem:mismatch');
-}
-
-export const telemetry: Telemetry = new Telemetry();
+export const telemetry = {
+  acquire: tracingChannel<string, AcquireContext>('redsem:acquire') as AcquireChannel,
+  wait: channel('redsem:wait') as MessageChannel<WaitMessage>,
+  queue: channel('redsem:queue') as MessageChannel<QueueMessage>,
+  grant: channel('redsem:grant') as MessageChannel<GrantMessage>,
+  extend: channel('redsem:extend') as MessageChannel<ExtendMessage>,
+  lost: channel('redsem:lost') as MessageChannel<LostMessage>,
+  release: channel('redsem:release') as MessageChannel<ReleaseMessage>,
+  drop: channel('redsem:drop') as MessageChannel<DropMessage>,
+  mismatch: channel('redsem:mismatch') as MessageChannel<MismatchMessage>,
+};
 
 /**
  * Publishes one try for a set of semaphores as a call of each, with the result in its place; null

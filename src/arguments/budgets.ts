@@ -3,8 +3,7 @@ import { MOST_BUDGETS } from '../backends/protocol.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions, optionNames } from './known-options.js';
 import { integer } from './numbers.js';
-import { formatValue } from './shown.js';
-import { rangeError, typeError } from './validation.js';
+import { checkType, rangeError } from './validation.js';
 
 /**
  * One of the option `budgets`, kept as a rate is: no window of `per` milliseconds is charged more
@@ -22,13 +21,11 @@ export interface BudgetOptions {
 
 const BUDGET_OPTIONS: OptionNames = optionNames('amount per burst');
 /** 365 days, in milliseconds. */
-const LONGEST_PERIOD = 31_536_000_000;
+export const LONGEST_PERIOD = 31_536_000_000;
 
-export function checkBudgetName(option: string, name: unknown): string {
-  if (typeof name === 'string' && /^[\w.-]{1,32}$/.test(name)) return name;
-  throw typeError(
-    `${option}: expected a name of 1 to 32 letters, digits and _ . -, got ${formatValue(name)}`,
-  );
+export function checkBudgetName(option: string, name: unknown): void {
+  const fits = typeof name === 'string' && /^[\w.-]{1,32}$/.test(name);
+  checkType(fits, option, 'a name of 1 to 32 letters, digits and _ . -', name);
 }
 
 /** `known`: the budgets of the semaphore. */
@@ -50,12 +47,7 @@ export function resolveBudget(option: string, given: BudgetOptions): Rate {
 export function resolveBudgets(
   given: Readonly<Record<string, BudgetOptions>> | undefined,
 ): Budgets | undefined {
-  if (given === undefined) return undefined;
-  const entries = entriesOf('budgets', given).map(([name, budget]): [string, Rate] => {
-    return [checkBudgetName('budgets', name), resolveBudget(`budgets.${name}`, budget)];
-  });
-  if (entries.length <= MOST_BUDGETS) return named(entries);
-  throw rangeError(`budgets: expected at most ${MOST_BUDGETS}, got ${entries.length}`);
+  return given && byBudget('budgets', given, resolveBudget);
 }
 
 /** What a request costs, or a ticket has spent. `known`: the names that there are, if given. */
@@ -65,31 +57,33 @@ export function resolveCosts(
   known?: Budgets,
 ): Costs | undefined {
   if (given === undefined) return undefined;
-  const entries = entriesOf(option, given).map(([name, units]): [string, number] => {
-    checkBudgetName(option, name);
-    if (known !== undefined && !Object.hasOwn(known, name)) {
-      const names = Object.keys(known).join(', ');
-      throw typeError(
-        `${option}.${name}: expected a name among budgets (${names}), got ${formatValue(units)}`,
-      );
-    }
-    return [name, integer(`${option}.${name}`, units, 0)];
+  const costs = byBudget(option, given, (name, units) => {
+    const isKnown = known === undefined || Object.hasOwn(known, name.slice(option.length + 1));
+    const names = Object.keys(known ?? {}).join(', ');
+    checkType(isKnown, name, `a name among budgets (${names})`, units);
+    return integer(name, units, 0);
   });
-  if (entries.length === 0) return undefined;
-  if (entries.length <= MOST_BUDGETS) return named(entries);
-  throw rangeError(`${option}: expected at most ${MOST_BUDGETS} budgets, got ${entries.length}`);
-}
-
-function entriesOf<V>(option: string, given: Readonly<Record<string, V>>): [string, V][] {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
-    return Object.entries(given).filter(([, value]) => value !== undefined);
-  }
-  throw typeError(`${option}: expected an object by names of budgets, got ${formatValue(given)}`);
+  return Object.keys(costs).length === 0 ? undefined : costs;
 }
 
 /** Without a prototype: each name is a budget's. */
-function named<V>(entries: readonly [string, V][]): Readonly<Record<string, V>> {
-  const record: Record<string, V> = Object.fromEntries(entries);
+function byBudget<Given, Resolved>(
+  option: string,
+  given: Readonly<Record<string, Given>>,
+  resolve: (option: string, value: Given) => Resolved,
+): Readonly<Record<string, Resolved>> {
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  checkType(isObject, option, 'an object by names of budgets', given);
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (entries.length > MOST_BUDGETS) {
+    const what = option === 'budgets' ? '' : ' budgets';
+    throw rangeError(`${option}: expected at most ${MOST_BUDGETS}${what}, got ${entries.length}`);
+  }
+  const record: Record<string, Resolved> = {};
   Object.setPrototypeOf(record, null);
+  for (const [name, value] of entries) {
+    checkBudgetName(option, name);
+    record[name] = resolve(`${option}.${name}`, value);
+  }
   return record;
 }

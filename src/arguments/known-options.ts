@@ -1,5 +1,5 @@
 import { formatValue, shown } from './shown.js';
-import { typeError } from './validation.js';
+import { checkType, typeError } from './validation.js';
 
 /** The names of the options that a call takes. */
 export type OptionNames = ReadonlySet<string>;
@@ -61,9 +61,8 @@ export function checkOptions(
   argument = 'options',
   expected = 'an object',
 ): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw typeError(`${argument}: expected ${expected}, got ${formatValue(options)}`);
-  }
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
+  checkType(isObject, argument, expected, options);
   // No array of keys: `acquire` passes here each time.
   for (const option in options) {
     if (known.has(option) || !Object.hasOwn(options, option)) continue;

@@ -1,5 +1,4 @@
-import { formatValue } from './shown.js';
-import { rangeError, typeError } from './validation.js';
+import { checkType, rangeError } from './validation.js';
 
 export function integer(
   option: string,
@@ -11,9 +10,8 @@ export function integer(
   const fits = typeof value === 'number' && value >= min && value <= max;
   if (fits && Number.isInteger(value)) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
-  const expected = `an integer ${range}`;
-  const checked = number(option, value, min, max, expected);
-  throw rangeError(`${option}: expected ${expected}, got ${checked}`);
+  checkType(typeof value === 'number', option, 'a number', value);
+  throw rangeError(`${option}: expected an integer ${range}, got ${value}`);
 }
 
 export function milliseconds(option: string, value: unknown, min: number, max: number): number {
@@ -27,9 +25,7 @@ export function number(
   max: number,
   expected = `${min} to ${max}`,
 ): number {
-  if (typeof value !== 'number') {
-    throw typeError(`${option}: expected a number, got ${formatValue(value)}`);
-  }
+  checkType(typeof value === 'number', option, 'a number', value);
   if (value >= min && value <= max) return value;
   throw rangeError(`${option}: expected ${expected}, got ${value}`);
 }

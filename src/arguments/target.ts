@@ -1,26 +1,49 @@
-import type { Backend, RequestOrder } from '../backends/backend.js';
-import { formatValue } from './shown.js';
-import { rangeError, typeError } from './validation.js';
+import type { Backend } from '../backends/backend.js';
+import type { ResolvedAcquire, ResolvedOptions } from '../options.js';
+import { checkType, rangeError, typeError } from './validation.js';
 
-interface Asked {
-  readonly permits: number;
-  readonly order?: RequestOrder | undefined;
-  readonly onWaiting?: unknown;
-  readonly cost?: unknown;
+// What a target cannot do is refused at once, not when it is needed.
+
+/**
+ * The backend for the options of a semaphore.
+ * @throws {TypeError} where the target cannot do what they ask for
+ */
+export function backendFor(target: Backend, options: ResolvedOptions): Backend {
+  const { maxWaiting, replicas } = options;
+  refuseWithoutQueue(target, { maxWaiting });
+  for (const option of ['rate', 'budgets', 'groupLimit'] as const) {
+    if (options[option] !== undefined) checkRateTarget(target, option);
+  }
+  const backend = replicas === undefined ? target : target.withReplicas?.(replicas);
+  if (backend !== undefined) return backend;
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
+  );
 }
 
-/** What a target cannot do is refused at once, not when it is needed. */
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+export function checkRateTarget(
+  backend: Backend,
+  option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
+): void {
+  const method = option === 'groupLimit' ? 'setGroupLimit' : 'setRate';
+  if (backend[method] !== undefined) return;
+  throw typeError(
+    `${option}: expected none on several masters, because a quorum has no queue, nor on a backend without ${method}, got one`,
+  );
+}
+
 export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: number): void {
   if (permits <= mostPermits) return;
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
 }
 
 /** What an `acquire` asks for. */
-export function checkRequest(backend: Backend, request: Asked): void {
+export function checkRequest(backend: Backend, request: ResolvedAcquire): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
-  const group = order?.group === '' ? undefined : order?.group;
   if (backend.hasNoQueue !== true) return;
+  const group = order?.group === '' ? undefined : order?.group;
   refuseWithoutQueue(backend, { group, priority: order?.priority, onWaiting, cost });
 }
 
@@ -28,8 +51,6 @@ export function checkRequest(backend: Backend, request: Asked): void {
 export function refuseWithoutQueue(backend: Backend, options: Record<string, unknown>): void {
   if (backend.hasNoQueue !== true) return;
   for (const [option, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    const why = 'expected none, because a quorum has no queue';
-    throw typeError(`${option}: ${why}, got ${formatValue(value)}`);
+    checkType(value === undefined, option, 'none, because a quorum has no queue', value);
   }
 }

@@ -1,11 +1,21 @@
 import { withHelp } from '../error-causes.js';
-import { withoutCredentials } from './shown.js';
+import { formatValue, withoutCredentials } from './shown.js';
 
 const CODE = 'INVALID_ARGUMENT';
 
 /** For an argument of a wrong type or form. `message`: 'option: expected X, got Y'. */
 export function typeError(message: string): TypeError {
   return Object.assign(new TypeError(worded(message)), { code: CODE });
+}
+
+/** Refuses an argument of a wrong type or form. */
+export function checkType(
+  fits: boolean,
+  option: string,
+  expected: string,
+  value: unknown,
+): asserts fits {
+  if (!fits) throw typeError(`${option}: expected ${expected}, got ${formatValue(value)}`);
 }
 
 /** For an argument outside its range. `message`: 'option: expected X, got Y'. */

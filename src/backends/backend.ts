@@ -161,6 +161,14 @@ export interface RequestOrder {
   readonly group: string;
 }
 
+/** What is granted. */
+export interface Ticket {
+  /** As `handle.fencingToken`. */
+  readonly fencingToken: number;
+  /** One number for each permit. */
+  readonly slots: readonly number[];
+}
+
 /** What every call says. */
 export interface Call {
   /** The semaphore that it is about. */
@@ -192,13 +200,8 @@ export interface Reply {
   readonly otherLimit?: number | undefined;
 }
 
-export interface AcquireCall extends Call {
-  /** Life of a ticket without extension. */
-  readonly ttl: number;
-  /** Of the caller, as `inspect` shows it. */
-  readonly label: string;
-  /** Server time after which the call must change nothing. */
-  readonly notAfter: number | undefined;
+/** What a caller names beside the limit. */
+export interface Policies {
   /**
    * Applies where `setRate` stored none. Left out: what another caller named applies, for a minute
    * or a period, whichever is longer.
@@ -211,6 +214,15 @@ export interface AcquireCall extends Call {
    * stored none.
    */
   readonly groupLimit?: number | undefined;
+}
+
+export interface AcquireCall extends Call, Policies {
+  /** Life of a ticket without extension. */
+  readonly ttl: number;
+  /** Of the caller, as `inspect` shows it. */
+  readonly label: string;
+  /** Server time after which the call must change nothing. */
+  readonly notAfter: number | undefined;
   /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
   readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
@@ -222,13 +234,9 @@ export type AcquireVerdict =
   GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | FullVerdict | LateVerdict;
 
 /** It is a ticket now. */
-export interface GrantedVerdict {
+export interface GrantedVerdict extends Ticket {
   /** Distinguishes it from the other verdicts. */
   readonly kind: 'granted';
-  /** As `handle.fencingToken`. */
-  readonly fencingToken: number;
-  /** One number for each permit. */
-  readonly slots: readonly number[];
 }
 
 /** No permit is free, or others came earlier: it waits. */
@@ -339,58 +347,52 @@ export interface ReleaseReply extends Reply {
   readonly released: readonly boolean[];
 }
 
-export interface SetLimitCall extends Call {
+/** A change of a semaphore or of one ticket. */
+export interface ChangeCall extends Call {
+  /** Server time after which it must change nothing: another change may have been made since. */
+  readonly notAfter?: number | undefined;
+}
+
+export interface ChangeReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface SetLimitCall extends ChangeCall {
   /**
    * 0: nobody gets a permit. Undefined: the stored limit is removed, and the limit of each caller
    * counts again.
    */
   readonly newLimit: number | undefined;
-  /**
-   * Server time after which the call must change nothing: somebody else may have set another since.
-   */
-  readonly notAfter?: number | undefined;
 }
 
-export interface SetLimitReply extends Reply {
-  /** It came after `notAfter`. */
-  readonly late?: boolean;
-}
+export type SetLimitReply = ChangeReply;
 
-export interface SetRateCall extends Call {
+export interface SetRateCall extends ChangeCall {
   /** Undefined: nobody is held back by a rate. */
   readonly newRate: Rate | undefined;
   /** The name of a budget that it is about. Left out: the rate. */
   readonly budget?: string | undefined;
-  /**
-   * Server time after which the call must change nothing: somebody else may have set another since.
-   */
-  readonly notAfter?: number | undefined;
 }
 
-export interface SetGroupLimitCall extends Call {
+export interface SetGroupLimitCall extends ChangeCall {
   /** Undefined: groups may hold any number, whatever callers name. */
   readonly newGroupLimit: number | undefined;
-  /** Server time after which the call must change nothing. */
-  readonly notAfter?: number | undefined;
 }
 
-export interface SetRateReply extends Reply {
-  /** It came after `notAfter`. */
-  readonly late?: boolean;
+export interface SetRateReply extends ChangeReply {
   /** Nothing was changed: the budgets that count, which are as many as may. */
   readonly full?: readonly string[];
 }
 
-export interface AddPermitsCall extends Call {
+export interface AddPermitsCall extends ChangeCall {
   /** What to add to the limit: an integer, negative to take permits away. */
   readonly delta: number;
   /** Made by the caller, as ids of tickets are. */
   readonly id: string;
-  /** Server time after which the call must change nothing. */
-  readonly notAfter?: number | undefined;
 }
 
-export interface AddPermitsReply extends Reply {
+export interface AddPermitsReply extends ChangeReply {
   /** What the change made; undefined where it came late. */
   readonly limit: number | undefined;
   /**
@@ -398,11 +400,9 @@ export interface AddPermitsReply extends Reply {
    * counts.
    */
   readonly refused?: boolean;
-  /** It came after `notAfter`. */
-  readonly late?: boolean;
 }
 
-export interface AdoptCall extends Call {
+export interface AdoptCall extends ChangeCall {
   /** Life of the ticket from now, in milliseconds. */
   readonly ttl: number;
   /** The new holder, as `inspect` shows it. */
@@ -411,26 +411,15 @@ export interface AdoptCall extends Call {
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
   readonly newId: string;
-  /**
-   * Server time after which the call must change nothing: somebody else may have adopted the ticket
-   * since.
-   */
-  readonly notAfter?: number | undefined;
 }
 
-export interface AdoptReply extends Reply {
+export interface AdoptReply extends ChangeReply {
   /** Undefined when the ticket is gone. */
   readonly ticket: AdoptedTicket | undefined;
-  /** It came after `notAfter`. */
-  readonly late?: boolean;
 }
 
-/** A ticket that has a new holder. */
-export interface AdoptedTicket {
-  /** One number for each permit: those that it had. */
-  readonly slots: readonly number[];
-  /** The new one, higher than all before. */
-  readonly fencingToken: number;
+/** A ticket that has a new holder, with a higher token than all before, and the slots it had. */
+export interface AdoptedTicket extends Ticket {
   /** The id that it had until now. */
   readonly before: string;
 }
@@ -446,17 +435,11 @@ export interface RevokeReply extends Reply {
 }
 
 /** A question about one semaphore as a whole. */
-export interface InspectCall {
+export interface InspectCall extends Policies {
   /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
-  /** Counts where no other is known. */
+  /** Counts, as what else the call names, where no other is known. */
   readonly limit: number;
-  /** Counts where no other is known. */
-  readonly rate?: Rate | undefined;
-  /** Count where no others are known. */
-  readonly budgets?: Budgets | undefined;
-  /** Counts where no other is known. */
-  readonly groupLimit?: number | undefined;
 }
 
 /** Some of the names in use. */
@@ -504,13 +487,9 @@ export interface RateState extends Rate {
 }
 
 /** A budget that counts; see `Semaphore.inspect`. */
-export interface BudgetState {
+export interface BudgetState extends Omit<Rate, 'permits'> {
   /** Units in each period. */
   readonly amount: number;
-  /** The period in milliseconds. */
-  readonly per: number;
-  /** Units at once, after a pause. */
-  readonly burst: number;
   /** As of a rate, with `setBudget` in place of `setRate`. */
   readonly from: 'setBudget' | 'caller' | 'options';
   /** How many units of the burst are used now; more than the burst where it is in debt. */
@@ -543,13 +522,9 @@ export interface Unreadable {
 export type OverviewReply = Overview | Unreadable;
 
 /** One ticket; see `Semaphore.inspect`. */
-export interface HolderState {
+export interface HolderState extends Ticket {
   /** The ticket's id. */
   readonly id: string;
-  /** One number for each permit. */
-  readonly slots: readonly number[];
-  /** As `handle.fencingToken`. */
-  readonly fencingToken: number;
   /** Milliseconds until the ticket expires unless extended. */
   readonly expiresIn: number;
   /** Milliseconds since the permit was granted. */
@@ -561,19 +536,13 @@ export interface HolderState {
 }
 
 /** One request that waits; see `Semaphore.inspect`. */
-export interface WaiterState {
+export interface WaiterState extends RequestOrder {
   /** The id of the ticket that it will be. */
   readonly id: string;
   /** How many it asks for. */
   readonly permits: number;
   /** 0 is the next to be granted. */
   readonly position: number;
-  /** As its `priority` option. */
-  readonly priority: number;
-  /** As its `group` option; empty: it has none. */
-  readonly group: string;
-  /** As its `weight` option. */
-  readonly weight: number;
   /** Milliseconds since the request arrived. */
   readonly waitingFor: number;
   /** The waiter's `label` option. */
@@ -581,13 +550,9 @@ export interface WaiterState {
 }
 
 /** A queued request became a ticket. */
-export interface PushedGrant {
+export interface PushedGrant extends Ticket {
   /** The request's id, and the ticket's. */
   readonly id: string;
-  /** As `handle.fencingToken`. */
-  readonly fencingToken: number;
-  /** One number for each permit. */
-  readonly slots: readonly number[];
   /** Server time at which the ticket expires unless it is extended: the end of its claim time. */
   readonly expiresAt: number;
 }

@@ -10,13 +10,11 @@ export interface Heaped {
  */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
-  readonly #tieOf: ((item: T) => number) | undefined;
+  readonly #tieOf: (item: T) => number;
   readonly #items: T[] = [];
-  /** Those of the items: to look into an item costs more than the rest. */
-  readonly #ranks: number[] = [];
 
   /** `tieOf`: decides between two of one rank, the lower comes first. */
-  constructor(rankOf: (item: T) => number, tieOf?: (item: T) => number) {
+  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = () => 0) {
     this.#rankOf = rankOf;
     this.#tieOf = tieOf;
   }
@@ -36,70 +34,55 @@ export class Heap<T extends Heaped> {
 
   add(item: T): void {
     item.place = this.#items.push(item) - 1;
-    this.#ranks.push(this.#rankOf(item));
-    this.#rise(item.place);
+    this.#rise(item);
   }
 
   /** It must be in this heap. */
   remove(item: T): void {
     const last = this.#items.pop();
-    const rank = this.#ranks.pop();
-    if (last === undefined || rank === undefined || last === item) return;
-    this.#put(last, rank, item.place);
-    this.#rise(last.place);
-    this.#sink(last.place);
+    if (last === undefined || last === item) return;
+    this.#put(last, item.place);
+    this.moved(last);
   }
 
   /** The rank of an item has changed. */
   moved(item: T): void {
-    this.#ranks[item.place] = this.#rankOf(item);
-    this.#rise(item.place);
-    this.#sink(item.place);
+    this.#rise(item);
+    this.#sink(item);
   }
 
-  #rise(from: number): void {
-    let place = from;
-    while (place > 0) {
-      const parent = (place - 1) >>> 1;
-      if (!this.#isBefore(place, parent)) return;
-      this.#swap(place, parent);
-      place = parent;
+  #rise(item: T): void {
+    while (item.place > 0) {
+      const above = this.#items[(item.place - 1) >>> 1];
+      if (above === undefined || !this.#isBefore(item, above)) return;
+      this.#swap(item, above);
     }
   }
 
-  #sink(from: number): void {
-    let place = from;
+  #sink(item: T): void {
     for (;;) {
-      const left = 2 * place + 1;
-      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
-      if (!this.#isBefore(child, place)) return;
-      this.#swap(place, child);
-      place = child;
+      const place = 2 * item.place + 1;
+      const [left, right] = [this.#items[place], this.#items[place + 1]];
+      if (left === undefined) return;
+      const below = right !== undefined && this.#isBefore(right, left) ? right : left;
+      if (!this.#isBefore(below, item)) return;
+      this.#swap(item, below);
     }
   }
 
-  /** False where there is no such place. */
-  #isBefore(place: number, other: number): boolean {
-    const [rank, otherRank] = [this.#ranks[place], this.#ranks[other]];
-    if (rank === undefined || otherRank === undefined) return false;
-    if (rank !== otherRank || this.#tieOf === undefined) return rank < otherRank;
-    const [item, otherItem] = [this.#items[place], this.#items[other]];
-    return (
-      item !== undefined && otherItem !== undefined && this.#tieOf(item) < this.#tieOf(otherItem)
-    );
+  #isBefore(one: T, other: T): boolean {
+    const [rank, otherRank] = [this.#rankOf(one), this.#rankOf(other)];
+    return rank === otherRank ? this.#tieOf(one) < this.#tieOf(other) : rank < otherRank;
   }
 
-  #swap(place: number, other: number): void {
-    const [item, otherItem] = [this.#items[place], this.#items[other]];
-    const [rank, otherRank] = [this.#ranks[place], this.#ranks[other]];
-    if (item === undefined || otherItem === undefined) return;
-    this.#put(item, rank ?? 0, other);
-    this.#put(otherItem, otherRank ?? 0, place);
+  #swap(one: T, other: T): void {
+    const { place } = one;
+    this.#put(one, other.place);
+    this.#put(other, place);
   }
 
-  #put(item: T, rank: number, place: number): void {
+  #put(item: T, place: number): void {
     this.#items[place] = item;
-    this.#ranks[place] = rank;
     item.place = place;
   }
 }

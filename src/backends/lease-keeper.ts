@@ -1,16 +1,14 @@
 import type { Backend, SemaphoreKey } from './backend.js';
 import type { LostReason } from '../errors.js';
-import type { BackoffOptions } from '../time/backoff.js';
+import type { ResolvedOptions } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
 /** A semaphore object as a keeper calls for it. */
-export interface KeptSemaphore {
+export interface KeptSemaphore extends Pick<
+  ResolvedOptions,
+  'limit' | 'ttl' | 'extendEvery' | 'retry'
+> {
   readonly key: SemaphoreKey;
-  readonly limit: number;
-  /** In milliseconds, as the next. */
-  readonly ttl: number;
-  readonly extendEvery: number;
-  readonly retry: BackoffOptions;
 }
 
 export interface KeptTicket {

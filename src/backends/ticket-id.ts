@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 
 /**
  * A ticket id is `client.number`, or `client.number.permits` for more than one permit. Redis's
@@ -50,7 +49,7 @@ export function parseTicketId(id: string): TicketIdParts | undefined {
 }
 
 /** @throws {TypeError} when it cannot be the id of a ticket */
-export function checkTicketId(id: unknown): void {
-  if (typeof id === 'string' && parseTicketId(id) !== undefined) return;
-  throw typeError(`ticketId: expected the id of a ticket, got ${formatValue(id)}`);
+export function checkTicketId(id: unknown, option = 'ticketId'): void {
+  const fits = typeof id === 'string' && parseTicketId(id) !== undefined;
+  checkType(fits, option, 'the id of a ticket', id);
 }

@@ -1,34 +1,33 @@
-type Listener = () => void;
-
 interface Fan {
-  readonly listeners: Set<Listener>;
-  readonly onAbort: Listener;
+  readonly listeners: Set<() => void>;
+  readonly onAbort: () => void;
 }
 
 const fans = new WeakMap<AbortSignal, Fan>();
 
 /**
- * Calls `listener` when `signal` aborts. Any number of calls share one listener on the signal
- * itself, for Node warns of a leak where a long-lived signal has more than ten.
+ * Calls `listener` when `signal` aborts, unless the function that it gives is called before. Any
+ * number of calls share one listener on the signal itself, because Node warns of a leak where a
+ * long-lived signal has more than ten.
  */
-export function onceAborted(signal: AbortSignal, listener: Listener): void {
-  let fan = fans.get(signal);
-  if (fan === undefined) {
-    const listeners = new Set<Listener>();
-    const onAbort = (): void => {
-      fans.delete(signal);
-      for (const each of listeners) each();
-    };
-    fan = { listeners, onAbort };
-    fans.set(signal, fan);
-    signal.addEventListener('abort', onAbort, { once: true });
-  }
-  fan.listeners.add(listener);
+export function onceAborted(signal: AbortSignal, listener: () => void): () => void {
+  const { listeners, onAbort } = fans.get(signal) ?? newFan(signal);
+  listeners.add(listener);
+  return () => {
+    if (!listeners.delete(listener) || listeners.size > 0) return;
+    fans.delete(signal);
+    signal.removeEventListener('abort', onAbort);
+  };
 }
 
-export function forgetAbort(signal: AbortSignal, listener: Listener): void {
-  const fan = fans.get(signal);
-  if (fan === undefined || !fan.listeners.delete(listener) || fan.listeners.size > 0) return;
-  fans.delete(signal);
-  signal.removeEventListener('abort', fan.onAbort);
+function newFan(signal: AbortSignal): Fan {
+  const listeners = new Set<() => void>();
+  const onAbort = (): void => {
+    fans.delete(signal);
+    for (const each of listeners) each();
+  };
+  const fan = { listeners, onAbort };
+  fans.set(signal, fan);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return fan;
 }

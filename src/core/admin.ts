@@ -1,16 +1,16 @@
 import { checkBudgetRoom } from '../arguments/budgets.js';
 import type {
   AddPermitsReply,
-  AdoptReply,
   Backend,
-  Call,
+  ChangeCall,
+  ChangeReply,
   InspectReply,
   Rate,
-  Reply,
 } from '../backends/backend.js';
+import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';
-import type { Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
+import { Lease } from './lease.js';
 import { retryUntilDeadline } from './retry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
@@ -21,7 +21,6 @@ import type { SemaphoreLink } from './semaphore-link.js';
 export class Admin {
   readonly #link: SemaphoreLink;
   readonly #closing = new AbortController();
-  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
@@ -53,8 +52,9 @@ export class Admin {
     );
   }
 
-  /** `id`: of the change, which is made once however often it is sent. */
-  async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
+  async addPermits(delta: number): Promise<AddPermitsReply> {
+    // Of the change, which is made once however often it is sent.
+    const id = this.#link.client.newId(1);
     const { reply } = await this.#change('addPermits', 'changing the limit of', (backend, call) =>
       backend.addPermits?.({ ...call, delta, id }),
     );
@@ -62,50 +62,53 @@ export class Admin {
     return reply;
   }
 
-  /** `newId` is its id from now on. `sent`: the moment before the call left. */
-  adopt(
-    id: string,
-    newId: string,
-  ): Promise<{ readonly reply: AdoptReply; readonly sent: Instant }> {
-    const { ttl, label } = this.#link.options;
-    return this.#change('adopt', 'adopting a ticket of', (backend, call) =>
+  /** Undefined when the ticket is gone. `permits`: how many it is for. */
+  async adopt(id: string, permits: number): Promise<Lease | undefined> {
+    const link = this.#link;
+    const { client, key, options } = link;
+    const { ttl, label } = options;
+    const newId = adoptedId(client.newId(permits), id);
+    const { reply, sent } = await this.#change('adopt', 'adopting a ticket of', (backend, call) =>
       backend.adopt?.({ ...call, ttl, label, id, newId }),
     );
+    const { ticket } = reply;
+    if (ticket === undefined) return undefined;
+    const lease = new Lease(link, newId);
+    if (!lease.hold(ticket, { from: sent, duration: ttl }, true)) return undefined;
+    link.permits.set(newId, lease);
+    lease.publishGrant(undefined, 0);
+    // A call that ran twice found the ticket under its new id already.
+    if (ticket.before !== newId) client.find(key, ticket.before)?.lose?.('missing');
+    return lease;
   }
 
   async revoke(id: string): Promise<boolean> {
     const { reply } = await this.#change('revoke', 'revoking a ticket of', (backend, call) =>
       backend.revoke?.({ ...call, id }),
     );
+    if (reply.revoked) this.#link.client.find(this.#link.key, id)?.lose?.('revoked');
     return reply.revoked;
   }
 
   async inspect(): Promise<InspectReply> {
     const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
-      this.#link.client.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
+      this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
     this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
   }
 
-  /**
-   * No call is tried again from now on: a call that would be rejects with `reason`. Resolves when
-   * no try is under way; never rejects.
-   */
-  async close(reason: Error): Promise<void> {
+  /** No call is tried again from now on: a call that would be rejects with `reason`. */
+  close(reason: Error): void {
     this.#closing.abort(reason);
-    await Promise.allSettled(this.#underWay);
   }
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
-  async #change<R extends Reply & { readonly late?: boolean }>(
+  async #change<R extends ChangeReply>(
     method: keyof Backend,
     what: string,
-    send: (
-      backend: Backend,
-      call: Call & { notAfter: number | undefined },
-    ) => Promise<R> | undefined,
+    send: (backend: Backend, call: ChangeCall) => Promise<R> | undefined,
   ) {
     const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
     if (client.backend[method] === undefined) throw this.#unable(method);
@@ -125,18 +128,12 @@ export class Admin {
     });
   }
 
-  async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
+  #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
     const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
     const { signal } = this.#closing;
     const terms = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
-    const done = retryUntilDeadline(terms, `${what} ${JSON.stringify(subject.name)}`, call);
-    this.#underWay.add(done);
-    try {
-      return await done;
-    } finally {
-      this.#underWay.delete(done);
-    }
+    return retryUntilDeadline(terms, `${what} ${JSON.stringify(subject.name)}`, call);
   }
 
   #unable(method: string): BackendError {

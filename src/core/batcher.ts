@@ -255,7 +255,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     }
     replies.then(
       (all) => this.#onReplies(call, all),
-      (error: unknown) => this.#onError(call, error),
+      (error: unknown) => this.#fail(call, error, this.#options.isRetryable(error)),
     );
   }
 
@@ -274,10 +274,6 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       }
     }
     this.#goOn();
-  }
-
-  #onError(call: CallUnderWay<O, I>, error: unknown): void {
-    if (!call.late) this.#fail(call, error, this.#options.isRetryable(error));
   }
 
   /** It waits for no reply any more. */
@@ -305,6 +301,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   /** `passes`: the error says nothing of the semaphores in the call. */
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
+    if (call.late) return;
     this.#end(call);
     // It may have run all the same, and granted what others of this process wait for.
     for (const { owner } of call.parts) owner.onReplyLost();

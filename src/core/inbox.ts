@@ -1,8 +1,7 @@
-import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
-import type { Clock } from '../time/clock.js';
+import type { GrantListener, Listening } from '../backends/backend.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
-import type { Registry } from './registry.js';
+import type { Permit } from './semaphore-link.js';
 import type { Waiters } from './waiters.js';
 
 /**
@@ -26,9 +25,7 @@ const RESUBSCRIBE_DELAY_MS = 5000;
  * object, made when a request first waits, and gone some time after the last waiter.
  */
 export class Inbox {
-  readonly #clock: Clock;
-  readonly #open: (() => Listening) | undefined;
-  readonly #registry: Registry;
+  readonly #client: Client;
   readonly #prefix: string;
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<Waiters>();
@@ -51,18 +48,17 @@ export class Inbox {
     return client.inboxes.one(prefix, () => new Inbox(client, prefix));
   }
 
-  constructor({ backend, name, clock, registry }: Client, prefix: string) {
-    this.#clock = clock;
-    this.#registry = registry;
+  constructor(client: Client, prefix: string) {
+    const { clock } = client;
+    this.#client = client;
     this.#prefix = prefix;
     this.#linger = new Wakeup(clock, false, () => void this.close());
     this.#retry = new Wakeup(clock, false, () => this.#listen());
-    const listen = backend.listen?.bind(backend);
-    this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
   /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
   add(waiters: Waiters): void {
+    if (this.#waiting.has(waiters)) return;
     this.#linger.stop();
     this.#waiting.add(waiters);
     this.#listen();
@@ -76,7 +72,7 @@ export class Inbox {
 
   #closeLater(): void {
     this.#linger.stop();
-    const now = this.#clock.monotonic();
+    const now = this.#client.clock.monotonic();
     this.#linger.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
 
@@ -91,12 +87,13 @@ export class Inbox {
 
   #listen(): void {
     if (this.#listening !== undefined) return;
-    const now = this.#clock.monotonic();
+    const { backend, clock, name } = this.#client;
+    const now = clock.monotonic();
     if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
     try {
-      this.#listening = this.#open?.();
+      this.#listening = backend.listen?.(name, this.#prefix, this.#listener);
     } catch {
-      this.#listener.onFailed();
+      this.#onFailed();
     }
   }
 
@@ -107,30 +104,37 @@ export class Inbox {
     this.#listening = undefined;
   }
 
-  readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[], name: string): void =>
-      this.#registry.onGrants({ prefix: this.#prefix, name }, grants),
-    onEnded: (ended: readonly EndedTicket[], name: string): void =>
-      this.#registry.onEnded({ prefix: this.#prefix, name }, ended),
-    onTurn: (turn: PushedTurn, name: string): void =>
-      this.#registry.onTurn({ prefix: this.#prefix, name }, turn),
-    onHealth: (healthy: boolean): void => {
-      const wasHealthy = this.healthy;
-      this.healthy = healthy && this.#listening !== undefined;
-      if (this.healthy !== wasHealthy) this.healthChanges += 1;
-      if (!healthy && this.#waiting.size === 0) return void this.close();
-      if (this.healthy && this.#waiting.size === 0) this.#closeLater();
-      // Each notification makes waiters poll as often as at first: not worth it without news.
-      if (!this.healthy && !wasHealthy) return;
-      if (this.healthy && this.#interrupted) this.interruptions += 1;
-      this.#interrupted = !this.healthy;
-      for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
+  #find(name: string, id: string): Permit | undefined {
+    return this.#client.find({ prefix: this.#prefix, name }, id);
+  }
+
+  readonly #listener: GrantListener = {
+    onGrants: (grants, name) => this.#client.onGrants({ prefix: this.#prefix, name }, grants),
+    onEnded: (ended, name) => {
+      for (const { id } of ended) this.#find(name, id)?.onReportedGone?.();
     },
-    onFailed: (): void => {
-      this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;
-      this.#listener.onHealth(false);
-      this.#giveUp();
-      if (this.#waiting.size > 0) this.#listen();
-    },
+    onTurn: (turn, name) => this.#find(name, turn.id)?.onTurn?.(turn),
+    onHealth: (healthy) => this.#onHealth(healthy),
+    onFailed: () => this.#onFailed(),
   };
+
+  #onHealth(healthy: boolean): void {
+    const wasHealthy = this.healthy;
+    this.healthy = healthy && this.#listening !== undefined;
+    if (this.healthy !== wasHealthy) this.healthChanges += 1;
+    if (!healthy && this.#waiting.size === 0) return void this.close();
+    if (this.healthy && this.#waiting.size === 0) this.#closeLater();
+    // Each notification makes waiters poll as often as at first: not worth it without news.
+    if (!this.healthy && !wasHealthy) return;
+    if (this.healthy && this.#interrupted) this.interruptions += 1;
+    this.#interrupted = !this.healthy;
+    for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
+  }
+
+  #onFailed(): void {
+    this.#opensAt = this.#client.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
+    this.#onHealth(false);
+    this.#giveUp();
+    if (this.#waiting.size > 0) this.#listen();
+  }
 }

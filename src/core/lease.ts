@@ -1,9 +1,10 @@
 import { safeCause } from '../arguments/safe-cause.js';
-import type { PushedGrant } from '../backends/backend.js';
+import type { PushedGrant, Ticket } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
-import { BackendError, HandleLostError } from '../errors.js';
+import { HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Instant } from '../time/clock.js';
@@ -12,7 +13,7 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
-import type { ExtendItem, Verdict } from './operations.js';
+import type { Verdict } from './operations.js';
 import { Release } from './release.js';
 
 /**
@@ -30,11 +31,6 @@ export type Stage =
   | 'lost'
   /** A request that was refused or abandoned, or a lease that was given back. */
   | 'over';
-
-export interface LeaseTicket {
-  readonly slots: readonly number[];
-  readonly fencingToken: number;
-}
 
 /** Gets notice of what becomes of a lease. */
 export interface LeaseObserver {
@@ -54,7 +50,7 @@ export interface LeaseObserver {
  * for clocks that run apart, as Redlock does
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
-export class Lease extends Release implements ExtendItem {
+export class Lease extends Release {
   stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
@@ -78,7 +74,7 @@ export class Lease extends Release implements ExtendItem {
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
-  hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
+  hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.#window = window;
@@ -106,6 +102,13 @@ export class Lease extends Release implements ExtendItem {
 
   get ttl(): number {
     return this.link.options.ttl;
+  }
+
+  /** How long a call that extends it may take, in milliseconds. */
+  get callTimeoutMs(): number {
+    // Short enough for several tries within the lease, or within the claim time.
+    const most = Math.min(this.link.callTimeoutMs, this.ttl / 6);
+    return this.#isClaimed ? most : Math.min(most, CLAIM_TIME_MS / 4);
   }
 
   /**
@@ -199,7 +202,7 @@ export class Lease extends Release implements ExtendItem {
     this.#extensions ??= new Extensions();
     if (this.#extensions.isGathering) return;
     this.#extensions.isGathering = true;
-    (this.#isClaimed ? this.link.renewals : this.link.claims).add(this);
+    this.link.toExtend.add(this);
   }
 
   /**
@@ -234,7 +237,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage === 'lost') return this.withdraw();
     if (this.stage !== 'held') return;
     this.#confirm(call.sent);
-    if (telemetry.extend.active) this.#publishExtend(undefined);
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= this.link.keep?.(this);
     this.#tellExtended();
@@ -266,8 +269,8 @@ export class Lease extends Release implements ExtendItem {
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
     this.#extensions?.onReply(call);
-    const { clock, options, client, key, name } = this.link;
-    if (telemetry.extend.active) this.#publishExtend(error);
+    const { clock, options, client } = this.link;
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
     this.#extensions ??= new Extensions();
     const pause = backoffDelay(options.retry, this.#extensions.failures, randomBy(clock));
@@ -276,8 +279,7 @@ export class Lease extends Release implements ExtendItem {
     const now = clock.monotonic();
     this.extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
-    const message = `extending a permit of ${JSON.stringify(name)} failed`;
-    const failure = new BackendError(message, error, key);
+    const failure = this.link.failure('extending', error);
     this.#extensions.end(() => failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
@@ -297,7 +299,7 @@ export class Lease extends Release implements ExtendItem {
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    if (telemetry.lost.active) {
+    if (telemetry.lost.hasSubscribers) {
       const heldFor = this.#lostAt - this.heldSince;
       telemetry.lost.publish({ name, id: this.id, reason, heldFor });
     }
@@ -331,7 +333,7 @@ export class Lease extends Release implements ExtendItem {
     // be left to expire.
     const now = this.link.clock.monotonic();
     const remaining = this.stage === 'held' ? this.#left(now) : 0;
-    const about = telemetry.release.active ? this.#aboutRelease() : undefined;
+    const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
@@ -353,7 +355,7 @@ export class Lease extends Release implements ExtendItem {
   /** Its handle was garbage collected: it is left to expire. */
   letExpire(): void {
     this.#stop('over');
-    if (telemetry.drop.active) telemetry.drop.publish({ name: this.name, id: this.id });
+    if (telemetry.drop.hasSubscribers) telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
   observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
@@ -381,6 +383,14 @@ export class Lease extends Release implements ExtendItem {
     if (this.stage !== 'held' || this.#isReportedGone) return;
     this.#isReportedGone = true;
     this.renew();
+  }
+
+  /** `since`: when it was asked for. Undefined: it was adopted. */
+  publishGrant(since: number | undefined, attempts: number): void {
+    if (!telemetry.grant.hasSubscribers) return;
+    const { name, id, slots, fencingToken } = this;
+    const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
+    telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 
   #publishExtend(error: unknown): void {

@@ -2,29 +2,22 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
-  Backend,
-  Costs,
   ExtendCall,
   ExtendReply,
   ReleaseCall,
   ReleaseReply,
   Reply,
-  TicketRequest,
 } from '../backends/backend.js';
-import type { ResolvedOptions } from '../options.js';
-import type { BatcherOptions, Call, Item, Part } from './batcher.js';
+import type { Call, Item, Part } from './batcher.js';
 import { Batcher, MOST_IDS } from './batcher.js';
+import type { Client } from './client.js';
+import type { Lease } from './lease.js';
+import type { Release } from './release.js';
+import type { Request } from './request.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /** A renewal costs the server a fifth of a grant. */
 const MOST_RENEWALS = 500;
-
-/** What the options of a semaphore object say of its calls. */
-export type LinkOptions = Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'maxWaiting' | 'rate'
-> &
-  Partial<Pick<ResolvedOptions, 'budgets' | 'groupLimit'>>;
 
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
@@ -35,43 +28,32 @@ export type ReleaseVerdict = boolean;
 /** The kinds differ by their types. */
 export type Verdict = AcquireVerdict | ExtendVerdict | ReleaseVerdict;
 
-export interface AcquireItem extends TicketRequest, Item<AcquireVerdict> {
-  /** Monotonic time until which its caller wants it. */
-  readonly deadline: number;
-}
+type AcquirePart = Part<SemaphoreLink, Request>;
+type ExtendPart = Part<SemaphoreLink, Lease>;
+type ReleasePart = Part<SemaphoreLink, Release>;
 
-export interface ExtendItem extends Item<ExtendVerdict> {
-  readonly id: string;
-  readonly fencingToken: number;
-}
-
-export interface ReleaseItem extends Item<ReleaseVerdict> {
-  readonly id: string;
-  readonly spent: Costs | undefined;
-}
-
-type AcquirePart = Part<SemaphoreLink, AcquireItem>;
-
-/** Where the calls of semaphores of one lane travel that may take equally long. */
+/** Where the calls of semaphores of one lane travel whose acquires may take equally long. */
 export interface Batchers {
-  readonly acquires: Batcher<SemaphoreLink, AcquireItem, AcquireReply>;
-  readonly renewals: Batcher<SemaphoreLink, ExtendItem, ExtendReply>;
-  readonly releases: Batcher<SemaphoreLink, ReleaseItem, ReleaseReply>;
+  readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, Release, ReleaseReply>;
 }
 
 // Not written where they are used: each use would make a function.
 const idOf = ({ id }: { readonly id: string }): string => id;
-const hasSpent = ({ spent }: ReleaseItem): boolean => spent !== undefined;
+const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
 /** A request that waits already costs the server twice as much as a new one. */
-const addWeight = (sum: number, { arrival }: AcquireItem): number =>
+const addWeight = (sum: number, { arrival }: Request): number =>
   sum + (arrival === undefined ? 1 : 2);
 
-export function batchersOf(backend: Backend, options: BatcherOptions): Batchers {
-  const { clock, callTimeoutMs } = options;
+export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
+  const { backend, clock } = client;
+  const isRetryable = (error: unknown): boolean => client.isRetryable(error);
+  const options = { clock, callTimeoutMs, isRetryable };
   const acquire = {
     name: 'acquire',
     mostIds: MOST_IDS,
-    weightOf: (items: readonly AcquireItem[]) => items.reduce(addWeight, 0),
+    weightOf: (items: readonly Request[]) => items.reduce(addWeight, 0),
     run: (parts: readonly AcquirePart[]) =>
       backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
@@ -79,15 +61,14 @@ export function batchersOf(backend: Backend, options: BatcherOptions): Batchers 
   const extend = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
-    run: (parts: readonly Part<SemaphoreLink, ExtendItem>[]) =>
-      backend.extend(parts.map(extendCall)),
+    run: (parts: readonly ExtendPart[]) => backend.extend(parts.map(extendCall)),
+    timeoutOf: (parts: readonly ExtendPart[]) => Math.min(...parts.map(shortestTimeout)),
     deliver: answering(extended),
   };
   const release = {
     name: 'release',
     mostIds: MOST_IDS,
-    run: (parts: readonly Part<SemaphoreLink, ReleaseItem>[]) =>
-      backend.release(parts.map(releaseCall)),
+    run: (parts: readonly ReleasePart[]) => backend.release(parts.map(releaseCall)),
     deliver: answering(released),
   };
   return {
@@ -120,30 +101,31 @@ export function deliverAcquire(part: AcquirePart, reply: AcquireReply, call: Cal
   answerAcquire(part, reply, call);
 }
 
-function verdictAt({ verdicts }: AcquireReply, place: number, _item: AcquireItem): AcquireVerdict {
+function verdictAt({ verdicts }: AcquireReply, place: number, _item: Request): AcquireVerdict {
   const verdict = verdicts[place];
   if (verdict === undefined) throw new Error('the backend gave no verdict');
   return verdict;
 }
 
-function extended(reply: ExtendReply, place: number, { id }: ExtendItem): ExtendVerdict {
+function extended(reply: ExtendReply, place: number, { id }: Lease): ExtendVerdict {
   if (reply.extended[place] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function released(reply: ReleaseReply, place: number, _item: ReleaseItem): ReleaseVerdict {
+function released(reply: ReleaseReply, place: number, _item: Release): ReleaseVerdict {
   return reply.released[place] === true;
 }
 
-function extendCall({
-  owner: { call, options },
-  items,
-}: Part<SemaphoreLink, ExtendItem>): ExtendCall {
+function shortestTimeout({ items }: ExtendPart): number {
+  return Math.min(...items.map(({ callTimeoutMs }) => callTimeoutMs));
+}
+
+function extendCall({ owner: { call, options }, items }: ExtendPart): ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Part<SemaphoreLink, ReleaseItem>): ReleaseCall {
+function releaseCall({ owner: { call }, items }: ReleasePart): ReleaseCall {
   const { key, limit, client } = call;
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
   return { key, limit, client, ids: items.map(idOf), spent };
@@ -186,7 +168,7 @@ export function acquireCalls(
  * thirty-second part, so that most semaphores of a call have the same and the script gets few sets
  * of terms.
  */
-function timeWanted(items: readonly AcquireItem[], now: number): number {
+function timeWanted(items: readonly Request[], now: number): number {
   let last = now + 1;
   for (const { deadline } of items) last = Math.max(last, deadline);
   if (last === Infinity) return last;

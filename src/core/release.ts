@@ -6,8 +6,8 @@ import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Call } from './batcher.js';
-import type { ReleaseItem, Verdict } from './operations.js';
+import type { Call, Item } from './batcher.js';
+import type { Verdict } from './operations.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -35,20 +35,20 @@ const MOST_STRAYS = 1000;
  * disk, rights that were taken away) passes as an outage does, so that is tried again, too.
  */
 export class Releases {
-  readonly link: SemaphoreLink;
+  readonly #link: SemaphoreLink;
   /** What waits for another try, in the order of the first failures. */
   readonly #failed = new Set<Release>();
   readonly #strays = new Set<Release>();
   /** What `drained` waits for: what has neither ended nor been refused, and other work. */
   #unsettled = 0;
-  readonly #drained: (() => void)[] = [];
+  readonly #onDrained: (() => void)[] = [];
   // The first release that has failed goes alone; when it succeeds, the others follow.
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
   #pauses = 0;
 
   constructor(link: SemaphoreLink) {
-    this.link = link;
+    this.#link = link;
     this.#nextTry = new Wakeup(link.clock, false, () => this.#retry(1));
   }
 
@@ -58,9 +58,9 @@ export class Releases {
    */
   giveBack(id: string): void {
     if (this.#strays.size === MOST_STRAYS) return;
-    const stray = new Release(this, id);
+    const stray = new Release(this.#link, id);
     this.#strays.add(stray);
-    this.link.know(stray);
+    this.#link.permits.set(id, stray);
     stray.withdraw();
   }
 
@@ -70,8 +70,8 @@ export class Releases {
    */
   async drained(): Promise<void> {
     if (this.#unsettled === 0) return;
-    const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
-    await awaitAtMost(this.link.clock, this.link.callTimeoutMs, drained);
+    const drained = new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    await awaitAtMost(this.#link.clock, this.#link.callTimeoutMs, drained);
   }
 
   /** `drained` waits for the end of `work`, too: it may bring something to give back. */
@@ -83,7 +83,7 @@ export class Releases {
   /** @internal */
   start(release: Release): void {
     this.#unsettled += 1;
-    this.link.releases.add(release);
+    this.#link.toRelease.add(release);
   }
 
   /** @internal A call has worked: what has failed is tried again at once. */
@@ -98,7 +98,7 @@ export class Releases {
     if (this.#failed.size >= MOST_FAILED) return false;
     this.#failed.add(release);
     if (this.#nextTry.at < Infinity) return true;
-    const { clock, options } = this.link;
+    const { clock, options } = this.#link;
     const backoff = isRefused ? REFUSED : options.retry;
     const pause = backoffDelay(backoff, this.#pauses, randomBy(clock));
     this.#pauses += 1;
@@ -110,26 +110,26 @@ export class Releases {
   onEnded(release: Release): void {
     this.#failed.delete(release);
     this.#strays.delete(release);
-    this.link.forget(release);
+    this.#link.forget(release);
   }
 
   /** @internal It has ended, or is refused: `drained` waits for it no more. */
   onSettled(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled > 0 || this.#drained.length === 0) return;
-    for (const resolve of this.#drained.splice(0)) resolve();
+    if (this.#unsettled > 0 || this.#onDrained.length === 0) return;
+    for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 
   /** What has surely expired is not worth a call. */
   #retry(most: number): void {
-    const now = this.link.clock.monotonic();
+    const now = this.#link.clock.monotonic();
     let left = most;
     for (const release of this.#failed) {
       if (left === 0) break;
       this.#failed.delete(release);
       if (release.isOver(now)) continue;
       left -= 1;
-      this.link.releases.add(release);
+      this.#link.toRelease.add(release);
     }
   }
 }
@@ -138,7 +138,8 @@ export class Releases {
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
  * backend knows for sure. Idempotent by id, so that nothing is lost when a reply is.
  */
-export class Release implements ReleaseItem {
+export class Release implements Item<never> {
+  readonly link: SemaphoreLink;
   readonly id: string;
   /** What it has spent of budgets, where its holder says so. */
   spent: Costs | undefined = undefined;
@@ -146,7 +147,6 @@ export class Release implements ReleaseItem {
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   deadline: number = Infinity;
-  readonly #releases: Releases;
   #isBegun = false;
   #isDone = false;
   /** It has left, and was not answered since. */
@@ -159,19 +159,15 @@ export class Release implements ReleaseItem {
   #leaseEnd = 0;
   #settle: ((outcome: boolean | Promise<never>) => void) | undefined;
 
-  constructor(releases: Releases, id: string) {
-    this.#releases = releases;
+  constructor(link: SemaphoreLink, id: string) {
+    this.link = link;
     this.id = id;
-  }
-
-  get link(): SemaphoreLink {
-    return this.#releases.link;
   }
 
   /** Makes sure that nothing stays behind under its id. No caller waits for it. */
   withdraw(): void {
     // A call that was late may have run behind the first withdrawal.
-    if (this.#isBegun) new Release(this.#releases, this.id).withdraw();
+    if (this.#isBegun) new Release(this.link, this.id).withdraw();
     else this.#begin(this.link.clock.monotonic(), 0);
   }
 
@@ -194,7 +190,7 @@ export class Release implements ReleaseItem {
     this.#isBegun = true;
     this.lastError = undefined;
     this.#leaseEnd = now + remaining;
-    this.#releases.start(this);
+    this.link.releases.start(this);
   }
 
   leave(_call: Call): boolean {
@@ -209,7 +205,7 @@ export class Release implements ReleaseItem {
     this.#isUnderWay = false;
     const mayHave = this.#isUnsure && this.link.clock.monotonic() < this.#leaseEnd;
     this.#end(isReleased === true || mayHave);
-    this.#releases.onWorked();
+    this.link.releases.onWorked();
   }
 
   fail(error: unknown, _call: Call): void {
@@ -224,9 +220,9 @@ export class Release implements ReleaseItem {
     } else if (!this.#isRefused) {
       this.#isRefused = true;
       this.#answer(this.#error('was refused'));
-      this.#releases.onSettled();
+      this.link.releases.onSettled();
     }
-    if (!this.#releases.onFailed(this, isRefused, now)) this.#end(this.#error(UNCONFIRMED));
+    if (!this.link.releases.onFailed(this, isRefused, now)) this.#end(this.#error(UNCONFIRMED));
   }
 
   /**
@@ -261,8 +257,8 @@ export class Release implements ReleaseItem {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#answer(outcome);
-    this.#releases.onEnded(this);
-    if (!this.#isRefused) this.#releases.onSettled();
+    this.link.releases.onEnded(this);
+    if (!this.#isRefused) this.link.releases.onSettled();
   }
 
   #answer(outcome: boolean | BackendError): void {

@@ -1,28 +1,24 @@
 import type {
   AcquireVerdict,
-  Costs,
   PushedGrant,
   PushedTurn,
-  QueuedVerdict,
   QueueProgress,
-  RequestOrder,
-  SemaphoreKey,
+  Ticket,
+  TicketRequest,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
-import type { HeldHere } from '../errors.js';
-import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
+import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import type { ResolvedAcquire } from '../options.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
-import { forgetAbort, onceAborted } from './abort-fanout.js';
+import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
-import type { LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
-import type { AcquireItem, Verdict } from './operations.js';
-import type { Waiters } from './waiters.js';
+import type { Verdict } from './operations.js';
+import type { SemaphoreLink } from './semaphore-link.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
 const SLOW_CALL_MS = 50;
@@ -37,17 +33,16 @@ export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedA
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements AcquireItem {
+export class Request extends Lease implements TicketRequest {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
-  readonly #waiters: Waiters;
   readonly permits: number;
-  readonly order: RequestOrder | undefined;
-  readonly cost: Costs | undefined;
+  readonly order: TicketRequest['order'];
+  readonly cost: TicketRequest['cost'];
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
-  #signal: AbortSignal | undefined;
+  #forgetSignal: (() => void) | undefined;
   #onWaiting: AcquireParams['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
@@ -60,20 +55,16 @@ export class Request extends Lease implements AcquireItem {
   #askedAt = 0;
   /** What its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
-  #onAbort: (() => void) | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
-  constructor(waiters: Waiters, id: string, params: AcquireParams) {
-    super(waiters.releases, id);
-    const { link } = waiters;
+  constructor(link: SemaphoreLink, params: AcquireParams) {
+    super(link, link.client.newId(params.permits));
     const { permits, order, cost, timeout, signal, onWaiting } = params;
     this.stage = 'sent';
-    this.#waiters = waiters;
     this.permits = permits;
     this.order = order;
     this.cost = cost;
     this.#timeout = timeout;
-    this.#signal = signal;
     this.#onWaiting = onWaiting;
     this.started = link.clock.monotonic();
     // A single try may take as long as one call.
@@ -81,13 +72,10 @@ export class Request extends Lease implements AcquireItem {
     this.outcome = new Promise((resolve) => {
       this.#settleOutcome = resolve;
     });
-    link.know(this);
+    link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
-    if (signal !== undefined) {
-      this.#onAbort = () => this.abandon(signal.reason);
-      onceAborted(signal, this.#onAbort);
-    }
-    waiters.onStarted();
+    this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
+    link.waiters.onStarted();
   }
 
   get asksProgress(): boolean {
@@ -106,8 +94,8 @@ export class Request extends Lease implements AcquireItem {
     this.stage = 'sent';
     this.#askedAt = now;
     this.#repeats = false;
-    this.#healthSeen = this.#waiters.inbox.healthChanges;
-    this.link.acquires.add(this);
+    this.#healthSeen = this.link.waiters.inbox.healthChanges;
+    this.link.toAcquire.add(this);
   }
 
   /** Asks if it waits; `isMissed`: and after a call that is under way. */
@@ -125,10 +113,10 @@ export class Request extends Lease implements AcquireItem {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.#waiters.onReply();
+    if (!call.late) this.link.waiters.onReply();
     this.#onReply(call);
     this.#onVerdict(verdict, call);
-    this.#waiters.schedule();
+    this.link.waiters.schedule();
   }
 
   #onReply(call: Call): void {
@@ -136,7 +124,7 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
-    this.#waiters.isFailing = false;
+    this.link.waiters.isFailing = false;
     if (!this.isPending) return this.#onLateVerdict(verdict);
     if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
@@ -146,11 +134,13 @@ export class Request extends Lease implements AcquireItem {
       // An earlier call of it that was not answered may yet come to queue it.
       this.abandon(this.#refusal(verdict), 1);
     } else if (verdict.kind === 'queued') {
-      this.#queue(verdict);
+      this.arrival = verdict.arrival;
+      if (verdict.progress !== undefined) this.#report(verdict.progress);
+      this.#park();
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.#waiters.isFailing = true;
+      this.link.waiters.isFailing = true;
       this.#park();
     }
   }
@@ -175,25 +165,18 @@ export class Request extends Lease implements AcquireItem {
     const askedAt = this.#askedAt;
     this.#onReply(call);
     this.#onError(error);
-    if (this.isPending) this.#waiters.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
-    this.#waiters.schedule();
+    if (this.isPending) this.link.waiters.onFailure(askedAt, error);
+    this.link.waiters.schedule();
   }
 
   #onError(error: unknown): void {
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.#withdrawUnheld();
-    this.#waiters.isFailing = true;
+    this.link.waiters.isFailing = true;
     this.lastError = error;
-    const { client, key } = this.link;
-    if (!client.isRetryable(error)) this.abandon(acquiringFailed(key, error));
+    if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
     else this.abandon(this.#timeoutError());
-  }
-
-  #queue({ arrival, progress }: QueuedVerdict): void {
-    this.arrival = arrival;
-    if (progress !== undefined) this.#report(progress);
-    this.#park();
   }
 
   #report(progress: QueueProgress): void {
@@ -208,7 +191,7 @@ export class Request extends Lease implements AcquireItem {
     const fail = (error: unknown): void =>
       this.abandon(error ?? new Error('onWaiting threw nothing'));
     try {
-      const given: unknown = onWaiting({ ...progress, heldHere: this.#heldHere()?.permits ?? 0 });
+      const given: unknown = onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 });
       // Not for every value: a promise costs as much as the rest of a call.
       if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
     } catch (error) {
@@ -220,14 +203,15 @@ export class Request extends Lease implements AcquireItem {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under
     // way; and its `onWaiting` may have ended it.
     if (this.stage !== 'waiting') return;
-    const { inbox } = this.#waiters;
+    const { waiters } = this.link;
+    const { inbox } = waiters;
     // Behind a change of the subscription, too: a grant may have been pushed while nothing
     // listened.
     if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
-    if (this.#attempts === 1 && telemetry.wait.active) {
+    if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    if (this.isPending) this.#waiters.listen();
+    if (this.isPending) inbox.add(waiters);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
@@ -240,7 +224,7 @@ export class Request extends Lease implements AcquireItem {
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.askAgain(true);
-      return this.#waiters.tryAgain();
+      return this.link.waiters.tryAgain();
     }
     if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
     // Any program can send a grant: what it says is read once the request is known, and kept only
@@ -250,22 +234,20 @@ export class Request extends Lease implements AcquireItem {
 
   /** A message says that the rate will allow it. */
   onTurn({ at }: PushedTurn): void {
-    if (this.isPending) this.#waiters.wakeAt(at);
+    if (this.isPending) this.link.waiters.wakeAt(at);
   }
 
-  #grant(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): void {
+  #grant(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
     this.#settle();
-    this.#waiters.onEnded(true);
-    if (telemetry.grant.active) {
-      publishGrant(this, this.link.clock.monotonic() - this.started, this.#attempts);
-    }
+    this.link.waiters.onEnded(true);
+    this.publishGrant(this.started, this.#attempts);
     this.#settleOutcome(this);
   }
 
   #onLateGrant(): void {
     this.#onError(new Error('the grant arrived after its lease had expired'));
-    this.#waiters.schedule();
+    this.link.waiters.schedule();
   }
 
   /** No permit is free. */
@@ -296,14 +278,12 @@ export class Request extends Lease implements AcquireItem {
     this.stage = 'over';
     this.#settle();
     this.link.forget(this);
-    this.#waiters.onEnded(false);
+    this.link.waiters.onEnded(false);
   }
 
   #settle(): void {
-    const signal = this.#signal;
-    if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
-    this.#onAbort = undefined;
-    this.#signal = undefined;
+    this.#forgetSignal?.();
+    this.#forgetSignal = undefined;
     this.#onWaiting = undefined;
     this.#reported = undefined;
     this.deadline = Infinity;
@@ -318,18 +298,14 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #timeoutError(): Error {
-    const { key, limit, clock } = this.link;
+    const { name, limit, clock, heldHere } = this.link;
     const now = clock.monotonic();
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
-    if (timeout === undefined) return acquiringFailed(key, trouble);
+    if (timeout === undefined) return this.link.failure('acquiring', trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
-    const details = { name: key.name, timeout, waited, attempts, limit };
-    return new AcquireTimeoutError({ ...details, heldHere: this.#heldHere() }, trouble);
-  }
-
-  #heldHere(): HeldHere | undefined {
-    return this.link.client.registry.heldHere(this.link.place);
+    const details = { name, timeout, waited, attempts, limit, heldHere };
+    return new AcquireTimeoutError(details, trouble);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */
@@ -340,15 +316,4 @@ export class Request extends Lease implements AcquireItem {
     const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
     return isSilent ? new CallTimeoutError(waited) : undefined;
   }
-}
-
-export function acquiringFailed(key: SemaphoreKey, cause: unknown): BackendError {
-  const what = `acquiring a permit of ${JSON.stringify(key.name)} failed`;
-  return new BackendError(what, cause, key);
-}
-
-/** Call it only where the channel is active. `waited` in milliseconds. */
-export function publishGrant(lease: Lease, waited: number, attempts: number): void {
-  const { name, id, slots, fencingToken } = lease;
-  telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
 }

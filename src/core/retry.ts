@@ -2,7 +2,7 @@ import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
-import { forgetAbort, onceAborted } from './abort-fanout.js';
+import { onceAborted } from './abort-fanout.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import { backoffDelay } from '../time/backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
@@ -57,10 +57,10 @@ async function pause({ clock, signal }: RetryOptions, delay: number): Promise<vo
   await new Promise<void>((resolve) => {
     const end = (): void => {
       timer.cancel();
-      if (signal !== undefined) forgetAbort(signal, end);
+      forget?.();
       resolve();
     };
     const timer = clock.schedule(end, Math.max(0, delay), true);
-    if (signal !== undefined) onceAborted(signal, end);
+    const forget = signal && onceAborted(signal, end);
   });
 }

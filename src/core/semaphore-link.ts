@@ -1,27 +1,49 @@
-import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
-import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { HeldHere } from '../errors.js';
+import { BackendError, ClosedError } from '../errors.js';
+import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
-import { awaitAtMost, callTimeout } from '../time/call-timeout.js';
+import { awaitAtMost } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
-import { SLICE } from '../time/in-slices.js';
-import type { ServerClock } from '../time/server-clock.js';
+import { nextTick } from '../time/clock.js';
+import { inSlices, SLICE } from '../time/in-slices.js';
+import { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
+import { Admin } from './admin.js';
 import type { Bundle, Owner } from './batcher.js';
-import type { Client } from './client.js';
-import type { AcquireItem, Batchers, ExtendItem, LinkOptions, ReleaseItem } from './operations.js';
-import type { Permit } from './registry.js';
+import { Client } from './client.js';
+import type { Batchers } from './operations.js';
+import type { Release } from './release.js';
+import { Releases } from './release.js';
+import type { AcquireParams } from './request.js';
+import { Request } from './request.js';
+import type { Lease } from './lease.js';
+import { Waiters } from './waiters.js';
 
-/** How long an extension of a fresh grant may take: several fit into its claim time. */
-const CLAIM_TIMEOUT_MS = CLAIM_TIME_MS / 4;
+/** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
+const LONGEST_CALL_MS = 5000;
+
+/** What the options of a semaphore object say of its calls. */
+export type LinkOptions = Pick<
+  ResolvedOptions,
+  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock'
+> &
+  Partial<ResolvedOptions>;
 
 /**
- * What the permits of one semaphore object share: what all their calls say, where they gather, what
- * the replies say of the limit, and the two timers that wake them.
+ * A request, a lease, or a ticket that is given back: the last of them hears of nothing but replies
+ * to its calls. Were it a stray, it would be gone before its release comes to find it.
+ */
+export type Permit = Release & Partial<Omit<Request, keyof Release>>;
+
+/**
+ * The permits of one semaphore object, and what they share: what all their calls say, where they
+ * gather, what the replies say of the limit, and the two timers that wake them.
  */
 export class SemaphoreLink implements Owner {
+  readonly backend: Backend;
   readonly client: Client;
   readonly clock: Clock;
   readonly options: LinkOptions;
@@ -35,12 +57,13 @@ export class SemaphoreLink implements Owner {
   /** Between two extensions of a lease, in milliseconds. */
   readonly extendEvery: number;
   /** Kept alive by their semaphores. */
-  readonly batchers: readonly Batchers[];
-  readonly acquires: Bundle<SemaphoreLink, AcquireItem>;
-  readonly renewals: Bundle<SemaphoreLink, ExtendItem>;
-  /** The first extensions of pushed grants. */
-  readonly claims: Bundle<SemaphoreLink, ExtendItem>;
-  readonly releases: Bundle<SemaphoreLink, ReleaseItem>;
+  readonly batchers: Batchers;
+  readonly toAcquire: Bundle<SemaphoreLink, Request>;
+  readonly toExtend: Bundle<SemaphoreLink, Lease>;
+  readonly toRelease: Bundle<SemaphoreLink, Release>;
+  readonly releases: Releases;
+  readonly waiters: Waiters;
+  readonly admin: Admin;
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
   /** Requests, leases and releases, until no reply or message about them matters. */
@@ -55,40 +78,42 @@ export class SemaphoreLink implements Owner {
   askAgainAt: number | undefined = undefined;
   /** That time is a turn, until which the process's waiter lease lasts. */
   isTurn = false;
-  #limit: number;
+  /** The limit that counts, as of the last reply. Written here alone. */
+  limit: number;
   #otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #callers = 0;
+  #leases = 0;
   #held = 0;
-  #permits = 0;
   #onNothingHeld: (() => void) | undefined;
 
-  constructor(client: Client, key: SemaphoreKey, options: LinkOptions, keep?: Keep) {
-    const { limit, ttl, extendEvery } = options;
+  constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
+    const { limit, ttl, extendEvery, clock } = options;
+    const client = Client.of(backend, clock);
+    this.backend = backend;
     this.client = client;
-    this.clock = client.clock;
+    this.clock = clock;
     this.options = options;
     this.call = { key, limit, client: client.name };
     this.place = placeOf(key);
-    this.lane = client.backend.laneOf?.(key) ?? '';
-    this.serverClock = client.serverClock();
-    this.callTimeoutMs = callTimeout(ttl);
+    this.lane = backend.laneOf?.(key) ?? '';
+    // Semaphores of different lanes may be on different servers.
+    const isLone = backend.laneOf === undefined;
+    this.serverClock = isLone ? client.serverClock : new ServerClock(clock);
+    this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
-    // Short enough for several tries within a lease, or within the claim time.
-    const renewalTimeoutMs = Math.min(this.callTimeoutMs, ttl / 6);
-    const claimTimeoutMs = Math.min(renewalTimeoutMs, CLAIM_TIMEOUT_MS);
-    const calls = client.batchers(this.lane, this.callTimeoutMs);
-    const renewals = client.batchers(this.lane, renewalTimeoutMs);
-    const claims = client.batchers(this.lane, claimTimeoutMs);
-    this.batchers = [calls, renewals, claims];
-    this.acquires = calls.acquires.bundleOf(this);
-    this.releases = calls.releases.bundleOf(this);
-    this.renewals = renewals.renewals.bundleOf(this);
-    this.claims = claims.renewals.bundleOf(this);
-    this.keep = keep;
-    this.#limit = limit;
-    this.deadlines = new Wakeup(this.clock, true, () => this.#wake('endIfOverdue'));
-    this.beats = new Wakeup(this.clock, false, () => this.#wake('beat'));
+    this.batchers = client.batchers(this.lane, this.callTimeoutMs);
+    this.toAcquire = this.batchers.acquires.bundleOf(this);
+    this.toExtend = this.batchers.renewals.bundleOf(this);
+    this.toRelease = this.batchers.releases.bundleOf(this);
+    this.keep = options.keeper?.open({ ...options, key }, backend, clock);
+    this.limit = limit;
+    this.deadlines = new Wakeup(clock, true, () => this.#wake('endIfOverdue'));
+    this.beats = new Wakeup(clock, false, () => this.#wake('beat'));
+    this.releases = new Releases(this);
+    this.waiters = new Waiters(this);
+    this.admin = new Admin(this);
+    client.add(this);
   }
 
   get key(): SemaphoreKey {
@@ -99,11 +124,6 @@ export class SemaphoreLink implements Owner {
     return this.call.key.name;
   }
 
-  /** The limit that counts, as of the last reply. */
-  get limit(): number {
-    return this.#limit;
-  }
-
   #wake(how: 'endIfOverdue' | 'beat'): void {
     const now = this.clock.monotonic();
     let ended = 0;
@@ -111,8 +131,12 @@ export class SemaphoreLink implements Owner {
       if (permit[how]?.(now, ended < SLICE) === true) ended += 1;
   }
 
-  know(permit: Permit): void {
-    this.permits.set(permit.id, permit);
+  /** Undefined when it was refused, which is an answer to `tryAcquire`. */
+  acquire(params: AcquireParams): Promise<Lease | undefined> {
+    const request = new Request(this, params);
+    // A telemetry subscriber may have ended it.
+    if (request.isPending) request.ask(request.started);
+    return request.outcome;
   }
 
   forget(permit: Permit): void {
@@ -131,8 +155,8 @@ export class SemaphoreLink implements Owner {
   }
 
   /** What its holders have, and for how long. Undefined: nothing is held. */
-  get heldHere(): HeldHere | undefined {
-    if (this.#permits === 0) return undefined;
+  get held(): HeldHere | undefined {
+    if (this.#held === 0) return undefined;
     const now = this.clock.monotonic();
     let since = now;
     for (const { stage, heldSince = now } of this.permits.values()) {
@@ -141,27 +165,25 @@ export class SemaphoreLink implements Owner {
       break;
     }
     const { label } = this.options;
-    return { permits: this.#permits, limit: this.#limit, heldFor: now - since, label };
+    return { permits: this.#held, limit: this.limit, heldFor: now - since, label };
+  }
+
+  /** The same of all objects of this semaphore. */
+  get heldHere(): HeldHere | undefined {
+    return this.client.heldHere(this.place);
   }
 
   onHeld(permits: number): void {
-    this.#held += 1;
-    this.#permits += permits;
+    this.#leases += 1;
+    this.#held += permits;
   }
 
   onHeldNoMore(permits: number): void {
-    this.#held -= 1;
-    this.#permits -= permits;
-    if (this.#held > 0) return;
+    this.#leases -= 1;
+    this.#held -= permits;
+    if (this.#leases > 0) return;
     this.beats.stop();
     this.endDrain();
-  }
-
-  /** Resolves when nothing is held any more, or after `duration` milliseconds, or by `endDrain`. */
-  async drain(duration: number): Promise<void> {
-    if (this.#held === 0) return;
-    const nothingHeld = new Promise<void>((resolve) => (this.#onNothingHeld = resolve));
-    await awaitAtMost(this.clock, duration, nothingHeld);
   }
 
   endDrain(): void {
@@ -172,16 +194,22 @@ export class SemaphoreLink implements Owner {
     this.serverClock.observe(sent, reply.serverTime);
     this.noteLimit(reply.storedLimit);
     if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.registry.onGrants(this.key, reply.grants);
+    if (reply.grants.length > 0) this.client.onGrants(this.key, reply.grants);
   }
 
   onReplyLost(): void {
-    this.client.registry.askSoon(this.place);
+    this.client.askSoon(this.place);
   }
 
   /** `stored`: by `setLimit`, if it was. */
   noteLimit(stored: number | undefined): void {
-    this.#limit = stored ?? this.call.limit;
+    this.limit = stored ?? this.call.limit;
+  }
+
+  /** `what`: what was done with a permit. */
+  failure(what: string, cause: unknown): BackendError {
+    const { key, name } = this;
+    return new BackendError(`${what} a permit of ${JSON.stringify(name)} failed`, cause, key);
   }
 
   /**
@@ -197,7 +225,7 @@ export class SemaphoreLink implements Owner {
     if (this.#otherLimit !== undefined) return;
     this.#otherLimit = otherLimit;
     const { name, call } = this;
-    if (telemetry.mismatch.active) {
+    if (telemetry.mismatch.hasSubscribers) {
       telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     }
     this.#onOtherLimit?.(otherLimit);
@@ -206,5 +234,30 @@ export class SemaphoreLink implements Owner {
   /** A limit is stored now: another limit that is seen after that is news again. */
   forgetOtherLimit(): void {
     this.#otherLimit = undefined;
+  }
+
+  /**
+   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
+   * everything back. Never rejects.
+   */
+  async close(drain: number): Promise<void> {
+    const reason = (): ClosedError => new ClosedError(this.name);
+    this.admin.close(reason());
+    const requests = [...this.permits.values()].filter(({ isPending }) => isPending);
+    const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
+    await Promise.all([abandoned, this.#loseAllAfter(drain)]);
+    // At the same time, so that a server that hangs holds it up once.
+    await Promise.all([this.waiters.inbox.close(), this.releases.drained()]);
+    // The timer that all semaphores share ends a tick after its last user.
+    await new Promise<void>((resolve) => nextTick(resolve));
+  }
+
+  /** The first leases at once, if there is no time, or nothing is held. */
+  async #loseAllAfter(drain: number): Promise<void> {
+    if (drain > 0 && this.#leases > 0) {
+      const nothingHeld = new Promise<void>((resolve) => (this.#onNothingHeld = resolve));
+      await awaitAtMost(this.clock, drain, nothingHeld);
+    }
+    await inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));
   }
 }

@@ -3,9 +3,8 @@ import type { Call, Part } from './batcher.js';
 import { Batcher, MOST_IDS } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
-import type { LocalPermits } from './local-permits.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
-import type { Request } from './request.js';
+import { Request } from './request.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /** One of them was not free: none was taken. */
@@ -13,7 +12,7 @@ const BUSY = 'busy' as const;
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface TogetherPart {
-  readonly local: LocalPermits;
+  readonly link: SemaphoreLink;
   readonly permits: number;
 }
 
@@ -26,24 +25,24 @@ export function acquireTogether(
   parts: readonly TogetherPart[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Lease[] | undefined> | 'unable' {
-  const link = parts[0]?.local.link;
+  const link = parts[0]?.link;
   if (link === undefined || !canTakeTogether(parts, link)) return 'unable';
-  const requests = parts.map(({ local, permits }) => local.newRequest({ permits, signal }));
+  const requests = parts.map((part) => new Request(part.link, { permits: part.permits, signal }));
   send(requests, link.client);
   return allOrNone(requests);
 }
 
 function canTakeTogether(parts: readonly TogetherPart[], first: SemaphoreLink): boolean {
   if (parts.length === 1 || parts.length > MOST_IDS) return false;
-  const places = new Set(parts.map(({ local }) => local.link.place));
-  const fits = ({ local: { link }, permits }: TogetherPart): boolean =>
-    link.client === first.client &&
-    link.lane === first.lane &&
-    link.key.prefix === first.key.prefix &&
-    link.options.rate === undefined &&
-    permits === 1;
+  const places = new Set(parts.map((part) => part.link.place));
+  const fits = ({ link, permits }: TogetherPart): boolean => {
+    const { rate, budgets, groupLimit } = link.options;
+    const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
+    const isNear = link.client === first.client && link.lane === first.lane;
+    return isPlain && isNear && link.key.prefix === first.key.prefix;
+  };
   const isSharable = places.size === parts.length && parts.every(fits);
-  return first.client.backend.acquireTogether !== undefined && isSharable;
+  return first.backend.acquireTogether !== undefined && isSharable;
 }
 
 /** In a call that is shared with no other, behind what was given back before in the same turn. */

@@ -1,18 +1,24 @@
-/** What a closure is run with. */
-export interface Releasable extends AsyncDisposable {
+/** One permit, or several as one. */
+interface Holding extends AsyncDisposable {
   release(): Promise<unknown>;
+  /** From now on it notes whether its holder looks. */
+  forgetLooks(): void;
+  /** Its permits at which no holder has looked since. */
+  readonly unlooked: readonly { reportLoss(): Promise<void> }[];
 }
 
 /**
  * Runs `fn` with `handle` and releases it whatever happens. Settles as `fn` does. A release that
  * fails beside an error of `fn` becomes that error's `cause`, or its `suppressed` where it already
  * has a cause. Where that cannot be, and where `fn` gave a result, disposing of the handle reports
- * it by a warning, and the release is retried.
+ * it by a warning, and the release is retried. Where `fn` ends well without a look at a permit that
+ * was lost meanwhile, its semaphore emits a `warning`: nothing else shows it.
  */
-export async function runAndRelease<H extends Releasable, T>(
+export async function runHolding<H extends Holding, T>(
   handle: H,
   fn: (handle: H) => T | Promise<T>,
 ): Promise<T> {
+  handle.forgetLooks();
   let result: T;
   try {
     result = await fn(handle);
@@ -25,7 +31,9 @@ export async function runAndRelease<H extends Releasable, T>(
       await handle[Symbol.asyncDispose]();
     throw error;
   }
+  const { unlooked } = handle;
   await handle[Symbol.asyncDispose]();
+  for (const each of unlooked) await each.reportLoss();
   return result;
 }
 

@@ -2,9 +2,7 @@ import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Inbox } from './inbox.js';
-import { OutageWatch } from './outage-watch.js';
-import type { Releases } from './release.js';
+import { Inbox } from './inbox.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -14,16 +12,35 @@ import type { SemaphoreLink } from './semaphore-link.js';
 const SAFETY_PAUSE_MS = 1500;
 
 /**
+ * How long calls must have failed for an outage, in milliseconds: 5 s, and a timer may fire a
+ * little earlier than asked.
+ */
+const OUTAGE_MS = 4998;
+
+export interface OutageListener {
+  /**
+   * Gets the last error, once per outage.
+   * @returns false when no listener gets it: it is then reported again
+   */
+  onOutage(error: unknown): boolean;
+  /** A call has succeeded. */
+  onReply(): void;
+}
+
+/**
  * What the requests of one semaphore object share: their pauses and their subscription. A new
  * request leaves at once; requests that were queued, or whose call failed, ask again together,
  * after pauses that grow. A pushed grant cuts the pause short. Polling is authoritative, pushes
  * only save time: losing every push costs time, never a permit.
  */
 export class Waiters {
-  readonly link: SemaphoreLink;
-  readonly releases: Releases;
   readonly inbox: Inbox;
-  readonly outage: OutageWatch = new OutageWatch();
+  /** Undefined without a listener: an outage is then reported to a later one. */
+  listener: OutageListener | undefined;
+  readonly #link: SemaphoreLink;
+  /** Monotonic time at which the first of the calls that failed was sent. */
+  #failingSince: number | undefined;
+  #isOutageReported = false;
   /** The last call failed: pushes are not relied on until one succeeds. */
   isFailing = false;
   #count = 0;
@@ -31,18 +48,13 @@ export class Waiters {
   #pauses = 0;
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
-  /** Whether the inbox knows that a request waits. */
-  #isListening = false;
   /** Interruptions of the subscription that it has seen, or in which no request waited. */
   #interruptions = 0;
 
-  constructor(releases: Releases, inbox: Inbox) {
-    const { link } = releases;
-    this.link = link;
-    this.releases = releases;
-    this.inbox = inbox;
+  constructor(link: SemaphoreLink) {
+    this.#link = link;
+    this.inbox = Inbox.of(link.client, link.key.prefix);
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
-    link.client.registry.add(link.key, this);
   }
 
   /** After the pause that follows a try which failed. */
@@ -67,18 +79,24 @@ export class Waiters {
 
   /** A call was answered in time. */
   onReply(): void {
-    this.outage.onReply();
+    this.#failingSince = undefined;
+    this.#isOutageReported = false;
+    this.listener?.onReply();
     // Once after each interruption: the server may have been restarted with older data.
     if (this.#interruptions === this.inbox.interruptions) return;
     this.#interruptions = this.inbox.interruptions;
-    this.link.client.registry.searchStrays(this.link.key, this.link.call.limit);
+    this.#link.client.searchStrays(this.#link.key, this.#link.call.limit);
   }
 
-  /** A request waits for a grant from now on. */
-  listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.inbox.add(this);
+  /**
+   * A call of a request that waits has failed. An outage needs no timer: a call without a reply
+   * fails after min(ttl, 5000) ms, and is then tried again.
+   */
+  onFailure(sentAt: number, error: unknown): void {
+    this.#failingSince ??= sentAt;
+    const since = this.#link.clock.monotonic() - this.#failingSince;
+    if (this.#isOutageReported || since < OUTAGE_MS) return;
+    this.#isOutageReported = this.listener?.onOutage(error) ?? false;
   }
 
   /** A request waits no more. */
@@ -88,23 +106,22 @@ export class Waiters {
     if (isGranted || this.#count === 0) this.#startPause(0);
     if (this.#count > 0) return;
     this.#nextTry.stop();
-    this.link.askAgainAt = undefined;
-    this.outage.onIdle();
-    if (!this.#isListening) return;
-    this.#isListening = false;
+    this.#link.askAgainAt = undefined;
+    // The time until the next call is no outage.
+    this.#failingSince = undefined;
     this.inbox.remove(this);
   }
 
   tryAgain(isMissed = false): void {
     this.#nextTry.stop();
     this.#startPause(this.#pauses + 1);
-    for (const permit of this.link.permits.values()) permit.askAgain?.(isMissed);
+    for (const permit of this.#link.permits.values()) permit.askAgain?.(isMissed);
   }
 
   /** Sets the next try, unless an earlier one is set. */
   schedule(): void {
     if (this.#count === 0) return;
-    const { clock, options, askAgainAt, isTurn } = this.link;
+    const { clock, options, askAgainAt, isTurn } = this.#link;
     const now = clock.monotonic();
     if (this.isFailing || !this.inbox.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, this.#random);
@@ -118,7 +135,7 @@ export class Waiters {
 
   /** The next try comes at that time of the server, or earlier. */
   wakeAt(time: number): void {
-    const { clock, serverClock } = this.link;
+    const { clock, serverClock } = this.#link;
     const now = clock.monotonic();
     this.#nextTry.wakeBy(now + Math.max(1, serverClock.delayUntil(time)), now);
   }
@@ -126,11 +143,11 @@ export class Waiters {
   #startPause(number: number): void {
     if (number === 0 && this.#pauses === 0) return;
     this.#pauses = number;
-    this.#random = randomBy(this.link.clock);
+    this.#random = randomBy(this.#link.clock);
   }
 
   #publishCount(): void {
-    if (!telemetry.queue.active) return;
-    telemetry.queue.publish({ name: this.link.name, waiting: this.#count });
+    if (!telemetry.queue.hasSubscribers) return;
+    telemetry.queue.publish({ name: this.#link.name, waiting: this.#count });
   }
 }

@@ -1,9 +1,7 @@
 import type { Backend } from '../backends/backend.js';
 import type { Call } from '../core/batcher.js';
-import { Client } from '../core/client.js';
 import type { Verdict } from '../core/operations.js';
 import { Lease } from '../core/lease.js';
-import { Releases } from '../core/release.js';
 import { SemaphoreLink } from '../core/semaphore-link.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import type { LostReason } from '../errors.js';
@@ -33,26 +31,24 @@ export interface RenewerOptions {
  */
 export function renewLeases(options: RenewerOptions): (order: Order) => void {
   const { backend, clock, shared, notify } = options;
-  const client = Client.of(backend, clock);
   // Kept by their leases alone.
-  const semaphores = new WeakGroups<Releases>();
+  const semaphores = new WeakGroups<SemaphoreLink>();
   const kept = new Map<number, RenewedLease>();
 
-  function releasesOf({ semaphore }: KeepOrder): Releases {
+  function linkOf({ semaphore }: KeepOrder): SemaphoreLink {
     return semaphores.one(JSON.stringify(semaphore), () => {
-      const all = { ...semaphore, label: '', maxWaiting: undefined, rate: undefined };
-      return new Releases(new SemaphoreLink(client, semaphore.key, all));
+      return new SemaphoreLink(backend, semaphore.key, { ...semaphore, label: '', clock });
     });
   }
 
   function keep(order: KeepOrder): void {
     const { place, semaphore, ticket } = order;
-    const lease = new RenewedLease(releasesOf(order), order, options, () => {
+    const lease = new RenewedLease(linkOf(order), order, options, () => {
       kept.delete(place);
       notify({ what: 'free', place });
     });
     kept.set(place, lease);
-    lease.link.know(lease);
+    lease.link.permits.set(lease.id, lease);
     const left = shared.left(place);
     // A grant that was pushed lives for its claim time only, until it is first renewed.
     const isClaimed = left > semaphore.ttl / 2;
@@ -78,8 +74,8 @@ class RenewedLease extends Lease {
   /** Its ticket was there, as far as this thread's client can see. */
   #isSeen = false;
 
-  constructor(releases: Releases, order: KeepOrder, options: RenewerOptions, onEnd: () => void) {
-    super(releases, order.ticket.id);
+  constructor(link: SemaphoreLink, order: KeepOrder, options: RenewerOptions, onEnd: () => void) {
+    super(link, order.ticket.id);
     this.#place = order.place;
     this.#options = options;
     this.#onEnd = onEnd;

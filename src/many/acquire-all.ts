@@ -5,7 +5,7 @@ import type { DeadlineOptions } from '../options.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../handle.js';
+import { runHolding } from '../core/use.js';
 import { Semaphore } from '../semaphore.js';
 import { formatValue } from '../arguments/shown.js';
 import { typeError } from '../arguments/validation.js';

@@ -132,7 +132,7 @@ export class CompositeHandle extends LossEmitter {
     const failed = await failuresOf(this.#parts.toReversed(), async (part) => {
       if (!(await part.release())) allHeld = false;
     });
-    this.emitReleased();
+    this.onReleased();
     if (failed.length === 0) return allHeld;
     const count = `${failed.length} of ${this.#parts.length}`;
     const names = failed.map(({ part }) => quoted(part.name)).join(', ');

@@ -1,4 +1,4 @@
-import { forgetAbort, onceAborted } from '../core/abort-fanout.js';
+import { onceAborted } from '../core/abort-fanout.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 
@@ -15,16 +15,14 @@ export class DeadlineExceeded extends Error {}
 export class DeadlineScope {
   readonly #controller = new AbortController();
   readonly #deadline: Wakeup;
-  readonly #caller: AbortSignal | undefined;
-  readonly #onAbort = (): void => this.end(this.#caller?.reason);
+  readonly #forget: (() => void) | undefined;
 
   /** `deadline`: monotonic time; Infinity: none. */
   constructor(clock: Clock, deadline: number, caller: AbortSignal | undefined) {
-    this.#caller = caller;
     this.#deadline = new Wakeup(clock, true, () => this.end(new DeadlineExceeded()));
     this.#deadline.wakeBy(deadline, clock.monotonic());
-    if (caller?.aborted === true) this.#onAbort();
-    else if (caller !== undefined) onceAborted(caller, this.#onAbort);
+    if (caller?.aborted === true) this.end(caller.reason);
+    else this.#forget = caller && onceAborted(caller, () => this.end(caller.reason));
   }
 
   get signal(): AbortSignal {
@@ -38,6 +36,6 @@ export class DeadlineScope {
   /** Takes back the timer and the listener. */
   dispose(): void {
     this.#deadline.stop();
-    if (this.#caller !== undefined) forgetAbort(this.#caller, this.#onAbort);
+    this.#forget?.();
   }
 }

@@ -14,7 +14,7 @@ import { checkFunction, resolveAcquire, resolveOptions } from '../options.js';
 import { integer } from '../arguments/numbers.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../handle.js';
+import { runHolding } from '../core/use.js';
 import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
 import { backendOf } from '../clients.js';
 import { SemaphorePool } from './semaphore-pool.js';

@@ -6,7 +6,7 @@ import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
-import { runHolding } from '../handle.js';
+import { runHolding } from '../core/use.js';
 import { onceListened } from '../events.js';
 import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';

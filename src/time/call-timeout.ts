@@ -12,11 +12,6 @@ export class CallTimeoutError extends Error {
   }
 }
 
-/** How long one call may take before it counts as failed, in milliseconds. */
-export function callTimeout(ttl: number): number {
-  return Math.min(ttl, 5000);
-}
-
 /**
  * Settles as `call` does, or rejects with a `CallTimeoutError` after `limit` milliseconds. No
  * client bounds every call by itself: a call to a server that hangs stays pending.

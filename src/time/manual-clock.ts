@@ -46,28 +46,24 @@ export class ManualClock implements Clock {
     const end = this.#monotonic + duration;
     await settle();
     for (let next = this.#nextBy(end); next !== undefined; next = this.#nextBy(end)) {
-      this.#pass(next.at - this.#monotonic);
+      this.stall(next.at - this.#monotonic);
       this.#pending.delete(next);
       next.callback();
       await settle();
     }
-    this.#pass(end - this.#monotonic);
+    this.stall(end - this.#monotonic);
     await settle();
   }
 
   /** Time passes but no timer runs, as when the event loop is blocked or the machine suspended. */
   stall(duration: number): void {
-    this.#pass(duration);
+    this.#monotonic += Math.max(0, duration);
+    this.#wall += Math.max(0, duration);
   }
 
   /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time continues. */
   stepWall(offset: number): void {
     this.#wall += offset;
-  }
-
-  #pass(duration: number): void {
-    this.#monotonic += Math.max(0, duration);
-    this.#wall += Math.max(0, duration);
   }
 
   #nextBy(end: number): Pending | undefined {

@@ -157,8 +157,7 @@ export class Wakeup {
   ring(): void {
     // Another that has rung may have stopped it, or set it.
     if (this.at === Infinity || this.place >= 0) return;
-    this.at = Infinity;
-    this.from = Infinity;
+    this.stop();
     try {
       this.#callback();
     } catch (thrown) {

@@ -188,6 +188,19 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await own.close();
   });
 
+  it('tries each key by itself where a rate, a budget or a group limit decides, too', async () => {
+    const policies = [
+      { rate: { permits: 100, per: 1000, burst: 10 } },
+      { budgets: { tokens: { amount: 10, per: 1000 } } },
+      { groupLimit: 1 },
+    ];
+    for (const policy of policies) {
+      const own = new KeyedMutex(new MemoryBackend(), { name, ...policy });
+      expect(await own.tryAcquire(['a', 'b']), Object.keys(policy).join()).not.to.equal(null);
+      await own.close();
+    }
+  });
+
   it('makes no call for keys without a request', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
