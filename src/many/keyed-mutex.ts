@@ -115,7 +115,8 @@ export class KeyedMutex extends KeyedLocks<
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
     const partOf = this.#partsOf(keys);
-    const acquisition = this.#acquisitionOf(partOf, timeout, signal);
+    const terms = { clock: this.#clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(partOf.values(), terms);
     await this.#asOneClosed(acquisition.acquire());
     return this.#handle(partOf, acquisition);
   }
@@ -129,7 +130,8 @@ export class KeyedMutex extends KeyedLocks<
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
     const partOf = this.#partsOf(keys);
-    const acquisition = this.#acquisitionOf(partOf, 0);
+    const terms = { clock: this.#clock, timeout: 0 };
+    const acquisition = new OrderedAcquisition(partOf.values(), terms);
     if (await this.#asOneClosed(acquisition.tryAcquire())) return this.#handle(partOf, acquisition);
     if (acquisition.lastError === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
@@ -158,14 +160,6 @@ export class KeyedMutex extends KeyedLocks<
     const stripes = this.#stripes;
     if (stripes === undefined) return name;
     return `striped:${this.name}:${stripes}:${stripeOf(key, stripes)}`;
-  }
-
-  #acquisitionOf(
-    partOf: ReadonlyMap<string, Part>,
-    timeout: number,
-    signal?: AbortSignal,
-  ): OrderedAcquisition {
-    return new OrderedAcquisition(partOf.values(), { clock: this.#clock, timeout, signal });
   }
 
   #handle(partOf: ReadonlyMap<string, Part>, { parts }: OrderedAcquisition): KeyedHandle {

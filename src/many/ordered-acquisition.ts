@@ -19,7 +19,7 @@ export interface AcquisitionTerms {
   readonly clock: Clock;
   /** Milliseconds for all parts together; 0: one try; Infinity: no limit. */
   readonly timeout: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How many are tried together after one was busy; doubled for as long as all of them are free. */
@@ -127,9 +127,12 @@ export class OrderedAcquisition {
     let window = this.parts.length;
     for (;;) {
       await this.#giveBack(this.parts.filter((part) => part.handle?.held === false));
-      const missing = this.parts.filter((part) => part.handle === undefined);
+      const missing = this.parts.filter(({ handle }) => handle === undefined);
       if (missing.length === 0) return;
-      const busy = await this.#firstBusy(missing.slice(0, window));
+      const first = missing.slice(0, window);
+      // A lone one is better waited for at once.
+      if (first.length > 1) await this.#tryEach(first);
+      const busy = first.find(({ handle }) => handle === undefined);
       if (busy === undefined) {
         window *= 2;
       } else {
@@ -140,12 +143,6 @@ export class OrderedAcquisition {
     }
   }
 
-  /** Tries all of them; a lone one is better waited for at once. */
-  async #firstBusy(parts: readonly Part[]): Promise<Part | undefined> {
-    if (parts.length > 1) await this.#tryEach(parts);
-    return parts.find((part) => part.handle === undefined);
-  }
-
   /**
    * Nothing is waited for. After a miss strictly in order: then another caller that tries at the
    * same time gets through.
@@ -153,31 +150,36 @@ export class OrderedAcquisition {
   async #tryInOrder(): Promise<boolean> {
     const [first, ...others] = this.parts;
     if (first === undefined) return true;
-    if (!(await this.#tryOne(first))) return false;
+    if (!(await this.#take(first))) return false;
     await this.#tryEach(others);
     if (this.#isSilent) return false;
     const at = others.findIndex((part) => part.handle === undefined);
     const again = at === -1 ? [] : others.slice(at);
     await this.#giveBack(again);
-    for (const part of again) if (!(await this.#tryOne(part))) return false;
+    for (const part of again) if (!(await this.#take(part))) return false;
     return this.parts.every((part) => part.handle?.held === true);
   }
 
   async #tryEach(parts: readonly Part[]): Promise<void> {
-    const outcomes = await Promise.allSettled(parts.map((part) => this.#tryOne(part)));
+    const outcomes = await Promise.allSettled(parts.map((part) => this.#take(part)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  async #tryOne(part: Part): Promise<boolean> {
+  /** By default one try. */
+  async #take(
+    part: Part,
+    timeout = 0,
+    { signal }: Pick<AcquisitionTerms, 'signal'> = this.#scope,
+  ): Promise<boolean> {
     const { semaphore, permits } = part;
-    const { signal } = this.#scope;
     const sent = this.#terms.clock.monotonic();
-    this.#attempts += 1;
+    if (timeout === 0) this.#attempts += 1;
     try {
-      part.handle = await semaphore.acquire({ timeout: 0, permits, signal });
+      part.handle = await semaphore.acquire({ timeout, permits, signal });
       return true;
     } catch (error) {
-      if (error instanceof AcquireTimeoutError && !signal.aborted) {
+      if (error instanceof AcquireTimeoutError && signal?.aborted !== true) {
+        if (timeout > 0) this.#attempts += error.attempts;
         this.lastError = error.cause ?? this.lastError;
         return false;
       }
@@ -194,19 +196,10 @@ export class OrderedAcquisition {
   }
 
   async #wait(part: Part): Promise<void> {
-    const { clock, timeout, signal } = this.#terms;
-    const left = this.#started + timeout - clock.monotonic();
-    if (left <= 0) throw new DeadlineExceeded();
-    const { semaphore, permits } = part;
-    const caller = signal === undefined ? {} : { signal };
-    try {
-      part.handle = await semaphore.acquire({ timeout: left, permits, ...caller });
-    } catch (error) {
-      if (signal?.aborted === true || !(error instanceof AcquireTimeoutError)) throw error;
-      this.#attempts += error.attempts;
-      this.lastError = error.cause ?? this.lastError;
-      throw new DeadlineExceeded();
-    }
+    const left = this.#started + this.#terms.timeout - this.#terms.clock.monotonic();
+    // By its own timeout: then its error has the cause.
+    if (left > 0 && (await this.#take(part, left, this.#terms))) return;
+    throw new DeadlineExceeded();
   }
 
   /**
