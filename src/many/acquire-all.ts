@@ -76,15 +76,13 @@ function partsOf(semaphores: unknown): Part[] {
     throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
   }
   const parts = new Map<Semaphore, Part>();
-  const given = semaphores.map((entry: unknown) => {
+  return semaphores.map((entry: unknown) => {
     const { semaphore, permits } = shareOf(entry);
     const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
-    part.permits += checkPermits(permits);
+    part.permits = checkPermits(part.permits + checkPermits(permits));
     parts.set(semaphore, part);
     return part;
   });
-  for (const { permits } of parts.values()) checkPermits(permits);
-  return given;
 }
 
 function shareOf(entry: unknown): Part {

@@ -106,11 +106,8 @@ export class CompositeHandle extends LossEmitter {
    * expire; their semaphores emit a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      await this.release();
-    } catch {
-      await Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
-    }
+    const warn = () => Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
+    await this.release().catch(warn);
   }
 
   /** @internal */

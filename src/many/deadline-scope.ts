@@ -14,6 +14,7 @@ export class DeadlineExceeded extends Error {}
  */
 export class DeadlineScope {
   readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #deadline: Wakeup;
   readonly #caller: AbortSignal | undefined;
   readonly #onAbort = (): void => this.end(this.#caller?.reason);
@@ -25,10 +26,6 @@ export class DeadlineScope {
     this.#deadline.wakeBy(deadline, clock.monotonic());
     if (caller?.aborted === true) this.#onAbort();
     else if (caller !== undefined) onceAborted(caller, this.#onAbort);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   end(reason: unknown): void {

@@ -21,13 +21,9 @@ export interface ElectionOptions extends MutexOptions {
 }
 
 /** A problem to look at; the election keeps working, or still tries to. */
-export interface ElectionWarning {
+export interface ElectionWarning extends Omit<SemaphoreWarning, 'code'> {
   /** What it is, for programs: see the event. */
   readonly code: 'CAMPAIGN_FAILED' | SemaphoreWarning['code'];
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */

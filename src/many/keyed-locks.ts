@@ -35,7 +35,8 @@ export abstract class KeyedLocks<
 > extends EventEmitter<Events> {
   /** As given to the constructor. */
   readonly name: string;
-  readonly #target: SemaphoreTarget;
+  /** @internal */
+  protected readonly target: SemaphoreTarget;
   readonly #options: MutexOptions;
   // Kept by their permits and requests alone: unused keys take no memory.
   readonly #semaphores = new WeakGroups<Semaphore>();
@@ -51,7 +52,7 @@ export abstract class KeyedLocks<
     super();
     this.name = text('name', name, 1, LONGEST_OWN_NAME);
     if (name.includes(':')) throw typeError(`name: expected no colon, got ${formatValue(name)}`);
-    this.#target = target;
+    this.target = target;
     this.#options = options;
   }
 
@@ -132,7 +133,7 @@ export abstract class KeyedLocks<
   protected semaphore(name: string, limit: number): Semaphore {
     this.assertOpen();
     return this.#semaphores.one(`${limit}:${name}`, () =>
-      Semaphore.pooled(this.#reports, this.#target, name, { ...this.#options, limit }),
+      Semaphore.pooled(this.#reports, this.target, name, { ...this.#options, limit }),
     );
   }
 

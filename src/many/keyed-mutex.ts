@@ -6,9 +6,9 @@ import { typeError } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
-import { type DeadlineOptions, resolveAcquire, resolveOptions } from '../options.js';
+import type { DeadlineOptions, ResolvedOptions } from '../options.js';
+import { resolveAcquire, resolveOptions } from '../options.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
-import type { Clock } from '../time/clock.js';
 import { KeyedHandle } from './composite-handle.js';
 import { stripeOf } from './key-stripes.js';
 import { KeyedLocks } from './keyed-locks.js';
@@ -33,13 +33,9 @@ export interface KeyedMutexOptions extends MutexOptions {
 export type KeyedAcquireOptions = DeadlineOptions;
 
 /** A problem to look at; the keyed mutex keeps working, or still tries to. */
-export interface KeyedMutexWarning {
+export interface KeyedMutexWarning extends Omit<SemaphoreWarning, 'code'> {
   /** What it is, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | SemaphoreWarning['code'];
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -76,9 +72,7 @@ export class KeyedMutex extends KeyedLocks<
   [],
   KeyedMutexEvents
 > {
-  readonly #target: SemaphoreTarget;
-  readonly #clock: Clock;
-  readonly #prefix: string;
+  readonly #resolved: ResolvedOptions;
   readonly #stripes: number | undefined;
   #stripesNotedAt = -Infinity;
   #otherStripes: number | undefined;
@@ -92,9 +86,7 @@ export class KeyedMutex extends KeyedLocks<
     const { name, stripes, ...others } = options;
     super(target, name, others);
     if (stripes !== undefined) integer('stripes', stripes, 1);
-    this.#target = target;
-    this.#clock = resolved.clock;
-    this.#prefix = resolved.prefix;
+    this.#resolved = resolved;
     this.#stripes = stripes;
   }
 
@@ -115,9 +107,9 @@ export class KeyedMutex extends KeyedLocks<
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
     const partOf = this.#partsOf(keys);
-    const terms = { clock: this.#clock, timeout, signal };
+    const terms = { clock: this.#resolved.clock, timeout, signal };
     const acquisition = new OrderedAcquisition(partOf.values(), terms);
-    await this.#asOneClosed(acquisition.acquire());
+    await acquisition.acquire().catch(this.#asOneClosed);
     return this.#handle(partOf, acquisition);
   }
 
@@ -130,9 +122,10 @@ export class KeyedMutex extends KeyedLocks<
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
     const partOf = this.#partsOf(keys);
-    const terms = { clock: this.#clock, timeout: 0 };
+    const terms = { clock: this.#resolved.clock, timeout: 0 };
     const acquisition = new OrderedAcquisition(partOf.values(), terms);
-    if (await this.#asOneClosed(acquisition.tryAcquire())) return this.#handle(partOf, acquisition);
+    const acquired = await acquisition.tryAcquire().catch(this.#asOneClosed);
+    if (acquired) return this.#handle(partOf, acquisition);
     if (acquisition.lastError === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
     throw new BackendError(what, acquisition.lastError, { name: this.name });
@@ -169,12 +162,12 @@ export class KeyedMutex extends KeyedLocks<
 
   async #compareStripes(): Promise<void> {
     const own = this.#stripes ?? 0;
-    const now = this.#clock.monotonic();
+    const now = this.#resolved.clock.monotonic();
     if (now - this.#stripesNotedAt > HALF_DAY) {
       this.#stripesNotedAt = now;
-      const key = { prefix: this.#prefix, name: `keyed:${this.name}` };
+      const key = { prefix: this.#resolved.prefix, name: `keyed:${this.name}` };
       try {
-        const noted = await backendOf(this.#target).noteStripes?.(key, own);
+        const noted = await backendOf(this.target).noteStripes?.(key, own);
         this.#otherStripes = noted?.find((stripes) => stripes !== own);
       } catch {
         // The keys are held all the same.
@@ -188,11 +181,7 @@ export class KeyedMutex extends KeyedLocks<
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */
-  async #asOneClosed<T>(acquisition: Promise<T>): Promise<T> {
-    try {
-      return await acquisition;
-    } catch (error) {
-      throw error instanceof ClosedError ? new ClosedError(this.name) : error;
-    }
-  }
+  readonly #asOneClosed = (error: unknown): never => {
+    throw error instanceof ClosedError ? new ClosedError(this.name) : error;
+  };
 }

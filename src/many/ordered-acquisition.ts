@@ -65,9 +65,8 @@ export class OrderedAcquisition {
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
-      if (this.#terms.timeout > 0) await this.#takeInOrder();
-      // Once more each by itself, because the error names the busy semaphore.
-      else if (this.#isSilent || !(await this.#tryInOrder())) throw this.#timeoutError();
+      // A try goes on with each by itself, because the error names the busy semaphore.
+      if (!(await this.#takeInOrder(this.#terms.timeout > 0))) throw this.#timeoutError();
     });
   }
 
@@ -79,7 +78,7 @@ export class OrderedAcquisition {
     let acquired = false;
     await this.#allOrNothing(async () => {
       const inOneCall = await this.#tryInOneCall();
-      acquired = inOneCall === 'unable' ? await this.#tryInOrder() : inOneCall;
+      acquired = inOneCall === 'unable' ? await this.#takeInOrder(false) : inOneCall;
       if (!acquired) await this.#giveBack(this.parts);
     });
     return acquired;
@@ -123,41 +122,34 @@ export class OrderedAcquisition {
     return this.lastError instanceof CallTimeoutError;
   }
 
-  async #takeInOrder(): Promise<void> {
-    let window = this.parts.length;
+  /**
+   * Waits for what is busy, or, where it is not patient, tries it once more. Then it begins with
+   * the first alone, and so does every other that tries: one of them gets through.
+   */
+  async #takeInOrder(isPatient: boolean): Promise<boolean> {
+    let window = isPatient ? this.parts.length : 1;
     for (;;) {
-      await this.#giveBack(this.parts.filter((part) => part.handle?.held === false));
+      const lost = this.parts.filter(({ handle }) => handle?.held === false);
+      if (lost.length > 0 && !isPatient) return false;
+      await this.#giveBack(lost);
       const missing = this.parts.filter(({ handle }) => handle === undefined);
-      if (missing.length === 0) return;
+      if (missing.length === 0) return true;
       const first = missing.slice(0, window);
       // A lone one is better waited for at once.
       if (first.length > 1) await this.#tryEach(first);
       const busy = first.find(({ handle }) => handle === undefined);
-      if (busy === undefined) {
-        window *= 2;
-      } else {
-        void this.#giveBack(this.parts.slice(this.parts.indexOf(busy)));
+      window = isPatient ? 2 * window : Infinity;
+      if (busy === undefined) continue;
+      if (this.#isSilent && !isPatient) return false;
+      const givingBack = this.#giveBack(this.parts.slice(this.parts.indexOf(busy)));
+      if (isPatient) {
         await this.#wait(busy);
         window = SMALL_WINDOW;
+      } else {
+        await givingBack;
+        if (!(await this.#take(busy))) return false;
       }
     }
-  }
-
-  /**
-   * Nothing is waited for. After a miss strictly in order: then another caller that tries at the
-   * same time gets through.
-   */
-  async #tryInOrder(): Promise<boolean> {
-    const [first, ...others] = this.parts;
-    if (first === undefined) return true;
-    if (!(await this.#take(first))) return false;
-    await this.#tryEach(others);
-    if (this.#isSilent) return false;
-    const at = others.findIndex((part) => part.handle === undefined);
-    const again = at === -1 ? [] : others.slice(at);
-    await this.#giveBack(again);
-    for (const part of again) if (!(await this.#take(part))) return false;
-    return this.parts.every((part) => part.handle?.held === true);
   }
 
   async #tryEach(parts: readonly Part[]): Promise<void> {

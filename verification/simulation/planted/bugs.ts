@@ -138,7 +138,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock-universal: partial locks stay',
     what: 'What acquireAll has taken before it failed is not given back',
     file: 'many/ordered-acquisition.ts',
-    find: '      void this.#giveBack(this.#parts);\n      throw error;',
+    find: '      void this.#giveBack(this.parts);\n      throw error;',
     replace: '      throw error;',
   },
   {
