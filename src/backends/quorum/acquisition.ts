@@ -1,12 +1,10 @@
 import type { AcquireCall, AcquireVerdict } from '../backend.js';
-import type { Instant } from '../../time/clock.js';
-import { elapsedSince, instant, randomBy } from '../../time/clock.js';
+import { elapsedSince, type Instant, instant, randomBy } from '../../time/clock.js';
 import { validityLeft } from '../../time/server-clock.js';
 import { nodeTimeout, SilentNodeError } from './node-link.js';
 import type { Quorum } from './quorum.js';
-import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
-import type { Answers } from './round.js';
-import { repliedIn } from './round.js';
+import type { HoldReply, HoldRequest } from './quorum-node.js';
+import { type Answers, repliedIn } from './round.js';
 import type { Candidate } from './tickets.js';
 import { Votes } from './votes.js';
 
@@ -37,7 +35,6 @@ export class Acquisition {
   otherLimit: number | undefined;
   readonly #quorum: Quorum;
   readonly #call: AcquireCall;
-  readonly #terms: Terms;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
   /** Slots that a majority would have given, in random order: the next aim. */
@@ -47,10 +44,8 @@ export class Acquisition {
   #highest = 0;
 
   constructor(quorum: Quorum, call: AcquireCall) {
-    const { key, limit, ttl } = call;
     this.#quorum = quorum;
     this.#call = call;
-    this.#terms = { key, limit, ttl };
     this.#started = instant(quorum.clock);
     this.#candidates = call.requests.map((request) => ({
       request,
@@ -88,7 +83,7 @@ export class Acquisition {
     this.#roundTime = this.#quorum.clock.monotonic() - before;
     const { replies } = answers;
     this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
-    const otherSet = this.#quorum.findOtherSet(this.#terms.key, answers);
+    const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
     for (const candidate of candidates) {
       candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];
     }
@@ -133,7 +128,7 @@ export class Acquisition {
       candidate.votes = new Votes(this.#quorum.majorities, candidate.request.permits);
       return candidate.votes;
     });
-    return this.#quorum.hold(this.#terms, requests, votes, this.#timeLeft(), isDecided);
+    return this.#quorum.hold(this.#call, requests, votes, this.#timeLeft(), isDecided);
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
@@ -196,7 +191,7 @@ export class Acquisition {
     const requests = won.map((winner) => this.#requestOf(winner, 'take'));
     links.forEach((_, node) => {
       const holdings = won.map(({ votes }) => votes.holdings[node]);
-      this.#quorum.reconcile(node, this.#terms, requests, holdings);
+      this.#quorum.reconcile(node, this.#call, requests, holdings);
     });
   }
 
@@ -212,7 +207,7 @@ export class Acquisition {
       const isRefused = reply !== undefined && votes.holdings[node] === undefined;
       // Of a winner the votes are those for its token.
       if ((isRefused && slots.length === 0) || errors[node] instanceof SilentNodeError) return;
-      this.#quorum.rollBack(node, this.#terms.key, request.id, attempt);
+      this.#quorum.rollBack(node, this.#call.key, request.id, attempt);
     });
   }
 

@@ -1,8 +1,7 @@
 import { CallTimeoutError } from '../../time/call-timeout.js';
 import { parseTicketId } from '../ticket-id.js';
 import { LateCallError } from './quorum-node.js';
-import type { Answers } from './round.js';
-import { repliedIn } from './round.js';
+import { type Answers, repliedIn } from './round.js';
 
 /**
  * In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing

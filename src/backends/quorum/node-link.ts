@@ -1,10 +1,9 @@
 import type { SemaphoreKey } from '../backend.js';
-import type { Clock, Instant, Timer } from '../../time/clock.js';
-import { instant, randomBy } from '../../time/clock.js';
+import { type Clock, type Instant, instant, randomBy, type Timer } from '../../time/clock.js';
 import { withTimeout } from '../../time/call-timeout.js';
 import { ServerClock } from '../../time/server-clock.js';
 import { placeOf } from '../place-of.js';
-import type { CallTiming, DropCall, NodeReply, QuorumNode } from './quorum-node.js';
+import type { CallTiming, DropCall, DropRequest, NodeReply, QuorumNode } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
 
 /** Bounds of how long one node is waited for. */
@@ -39,10 +38,8 @@ interface OpenCall {
 }
 
 /** What no longer counts. */
-interface Rollback {
+interface Rollback extends DropRequest {
   readonly key: SemaphoreKey;
-  readonly id: string;
-  readonly attempt: number;
   /** Monotonic time by which the node has dropped it by itself. */
   readonly until: number;
 }

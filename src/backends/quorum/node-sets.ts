@@ -1,6 +1,5 @@
 import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
-import type { Majorities } from './votes.js';
-import { nodesWhere } from './votes.js';
+import { type Majorities, nodesWhere } from './votes.js';
 
 /** What each node replied; undefined: nothing. */
 type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];

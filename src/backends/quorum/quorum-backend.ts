@@ -1,14 +1,12 @@
 import type * as port from '../backend.js';
-import type { Clock } from '../../time/clock.js';
-import { systemClock } from '../../time/clock.js';
+import { type Clock, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { Acquisition } from './acquisition.js';
 import { MAX_PERMITS_PER_CALL } from './batch-size.js';
-import { Extension } from './extension.js';
+import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
-import type { HazardListener, QuorumSettings } from './quorum.js';
-import { Quorum } from './quorum.js';
+import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { releaseTickets } from './release.js';
 
@@ -108,7 +106,7 @@ export class QuorumBackend implements port.Backend {
     const { held } = this.#quorum;
     const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
     if (renewed.length === 0) return;
-    const extended = await new Extension(this.#quorum, call).run(renewed);
+    const extended = await extendTickets(this.#quorum, call, renewed);
     renewed.forEach(({ id }, i) => {
       const ticket = held.get(id);
       if (extended[i] !== true || ticket === undefined) return;
@@ -152,7 +150,7 @@ export class QuorumBackend implements port.Backend {
       calls.map(async (call) => {
         const extended: boolean[] = [];
         for (const part of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await new Extension(this.#quorum, call).run(part)));
+          extended.push(...(await extendTickets(this.#quorum, call, part)));
         }
         return { ...this.#reply(), extended };
       }),

@@ -1,18 +1,14 @@
 import type { SemaphoreKey } from '../backend.js';
-import type { Clock } from '../../time/clock.js';
-import { randomBy } from '../../time/clock.js';
+import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { BatchSize } from './batch-size.js';
 import { NodeLink, nodeTimeout } from './node-link.js';
 import { formatSet, NodeSets, setName } from './node-sets.js';
 import type * as port from './quorum-node.js';
-import type { Answers, Question } from './round.js';
-import { askAll, repliedIn } from './round.js';
-import type { Candidate } from './tickets.js';
-import { Tickets } from './tickets.js';
-import type { Votes } from './votes.js';
-import { Majorities, nodesWhere, sameSlots } from './votes.js';
+import { type Answers, askAll, type Question, repliedIn } from './round.js';
+import { type Candidate, Tickets } from './tickets.js';
+import { Majorities, nodesWhere, sameSlots, type Votes } from './votes.js';
 
 /** How often a ticket is put back on a node where another contender is just trying for its slot. */
 const MOST_RESTORES = 3;
@@ -87,10 +83,9 @@ export class Quorum {
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
     this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
-    const { claim } = this.sets;
     const answers = await this.ask<port.HoldReply>({
       timeoutMs,
-      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
+      send: this.#holding(terms, requests),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
@@ -103,6 +98,12 @@ export class Quorum {
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
     this.batches.learn(permits, answers);
     return answers;
+  }
+
+  #holding({ key, limit, ttl }: port.Terms, requests: readonly port.HoldRequest[]) {
+    const { claim } = this.sets;
+    return (node: port.QuorumNode, timing: port.CallTiming) =>
+      node.hold({ key, limit, ttl, ...timing, claim, requests });
   }
 
   /**
@@ -146,11 +147,8 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
-    const { claim } = this.sets;
-    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (to, timing) =>
-      to.hold({ ...terms, ...timing, claim, requests }),
-    );
-    const reply = await calling?.catch(() => undefined);
+    const send = this.#holding(terms, requests);
+    const reply = await this.links[node]?.call(nodeTimeout(terms.ttl), send).catch(() => undefined);
     if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
   }
 

@@ -1,14 +1,11 @@
-import type { Item, Owner } from '../../core/batcher.js';
-import { Batcher } from '../../core/batcher.js';
+import { Batcher, type Item, type Owner } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
-import type { Clock } from '../../time/clock.js';
-import { systemClock } from '../../time/clock.js';
+import { type Clock, systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { placeOf } from '../place-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
-import type { Script } from '../redis/compose-script.js';
-import { script } from '../redis/compose-script.js';
+import { type Script, script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
@@ -17,8 +14,7 @@ import { ServerCheck } from '../redis/server-check.js';
 import { permitsOf } from './batch-size.js';
 import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
 import type * as port from './quorum-node.js';
-import type { ParseLine } from './redis-replies.js';
-import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
+import * as replies from './redis-replies.js';
 
 const holdScript = script('quorum-hold');
 const dropScript = script('quorum-drop');
@@ -37,7 +33,7 @@ interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
   readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  readonly parse: ParseLine<Reply>;
+  readonly parse: replies.ParseLine<Reply>;
 }
 
 type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
@@ -79,7 +75,7 @@ export class RedisQuorumNode implements port.QuorumNode {
       args.push(id, mode.charAt(0), String(attempt), ...wanted, encodeURIComponent(label));
     }
     const calls = requests[0]?.mode === 'take' ? this.#takes : this.#keeps;
-    return this.#send(calls, call, requests, args, parseHold(requests.length));
+    return this.#send(calls, call, requests, args, replies.parseHold(requests.length));
   }
 
   drop(call: port.DropCall): Promise<port.DropReply> {
@@ -88,7 +84,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     for (const { id, attempt } of tickets) {
       args.push(id, attempt === Infinity ? '' : String(attempt));
     }
-    return this.#send(this.#drops, call, tickets, args, parseDrop(tickets.length));
+    return this.#send(this.#drops, call, tickets, args, replies.parseDrop(tickets.length));
   }
 
   async list(key: SemaphoreKey): Promise<port.ListReply> {
@@ -97,7 +93,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
       const args = [cursor, String(INSPECT_PAGE)];
-      const page = await this.#run(listScript, keys, args, parseList);
+      const page = await this.#run(listScript, keys, args, replies.parseList);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }
@@ -117,7 +113,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: port.HoldCall | port.DropCall,
     tickets: readonly { readonly id: string }[],
     args: readonly string[],
-    parse: ParseLine<Reply>,
+    parse: replies.ParseLine<Reply>,
   ): Promise<Reply> {
     const deadline = this.#clock.monotonic() + timeoutMs;
     return new Promise((resolve, reject) => {
@@ -177,7 +173,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     const args = calls.flatMap((call) => [String(call.args.length), ...call.args]);
     const parsers = calls.map(({ parse }) => parse);
     const running = this.#run(which, keys, args, (reply) =>
-      parseReplies(which.name, reply, parsers),
+      replies.parseReplies(which.name, reply, parsers),
     );
     // What may grant runs on a server that is fit for it.
     const isTrusted = which !== holdScript || this.#check.passed;
