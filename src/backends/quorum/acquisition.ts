@@ -40,8 +40,6 @@ export class Acquisition {
   /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
-  /** The highest fencing token that a node gave. */
-  #highest = 0;
 
   constructor(quorum: Quorum, call: AcquireCall) {
     this.#quorum = quorum;
@@ -104,7 +102,7 @@ export class Acquisition {
   #take(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
-      candidate.attempt = this.#quorum.nextAttempt();
+      candidate.attempt = this.#quorum.attempts += 1;
       candidate.progress = 'open';
       candidate.token = undefined;
       const slots = this.#contested.splice(0, candidate.request.permits);
@@ -118,17 +116,12 @@ export class Acquisition {
     return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
   }
 
-  /** Only what the nodes answer now counts as their votes. */
   #hold(
     candidates: readonly Candidate[],
     requests: readonly HoldRequest[],
     isDecided: (answers: Answers<HoldReply>) => boolean,
   ): Promise<Answers<HoldReply>> {
-    const votes = candidates.map((candidate) => {
-      candidate.votes = new Votes(this.#quorum.majorities, candidate.request.permits);
-      return candidate.votes;
-    });
-    return this.#quorum.hold(this.#call, requests, votes, this.#timeLeft(), isDecided);
+    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
@@ -152,15 +145,16 @@ export class Acquisition {
    * so already.
    */
   async #agree(winners: readonly Candidate[]): Promise<void> {
+    let highest = 0;
     for (let proposals = 0; ; proposals += 1) {
       for (const winner of winners) winner.token ??= winner.votes.tokenWith(winner.slots);
       const open = winners.filter(({ token }) => token === undefined);
       if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return;
       // Tokens that rise with the tickets and are above all that are known: a node gives each of
       // them, or a higher one.
-      this.#highest = Math.max(this.#highest, ...open.map(({ votes }) => votes.highestToken));
+      highest = Math.max(highest, ...open.map(({ votes }) => votes.highestToken));
       const headroom = randomBy(this.#quorum.clock) * proposals * MAX_HEADROOM_US;
-      const first = this.#highest + 1 + Math.ceil(headroom);
+      const first = highest + 1 + Math.ceil(headroom);
       const requests = open.map((winner, i) => {
         return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });

@@ -13,7 +13,7 @@ interface Member {
   readonly id: string;
   /** As this process knew it before. */
   readonly known: HeldTicket | undefined;
-  readonly votes: Votes;
+  votes: Votes;
 }
 
 /** One for each ticket: whether a majority has it. Throws when that is not known. */
@@ -54,7 +54,7 @@ function hold(
   return quorum.hold(
     terms,
     requests,
-    members.map(({ votes }) => votes),
+    members,
     Math.max(MIN_NODE_TIMEOUT_MS, timeoutMs),
     (answers) => !members.some((member) => isUndecided(member, answers)),
   );

@@ -2,6 +2,7 @@ import type { HolderState, InspectCall, InspectReply } from '../backend.js';
 import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
+import { askAll } from './round.js';
 import { nodesWhere, Votes } from './votes.js';
 
 /** What each node has of one ticket, its times counted from the moment at which it reported. */
@@ -14,7 +15,7 @@ export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,
 ): Promise<InspectReply> {
-  const answers = await quorum.ask<ListReply>({
+  const answers = await askAll<ListReply>(quorum, {
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
     // A silent node is waited for: with its vote a ticket may have a majority.

@@ -40,6 +40,8 @@ interface OpenCall {
 /** What no longer counts. */
 interface Rollback extends DropRequest {
   readonly key: SemaphoreKey;
+  /** Of its semaphore and id. */
+  readonly place: string;
   /** Monotonic time by which the node has dropped it by itself. */
   readonly until: number;
 }
@@ -56,7 +58,7 @@ export class NodeLink {
   #isFailing = false;
   /** How long the last call that was answered took. */
   #took = 0;
-  /** By semaphore and id: until the node confirms it. */
+  /** By place: until the node confirms it. */
   readonly #rollbacks = new Map<string, Rollback>();
   readonly #failed: Rollback[] = [];
   #pauseMs = FIRST_PAUSE_MS;
@@ -141,17 +143,17 @@ export class NodeLink {
    * `spanMs`: how long what is there may live.
    */
   rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const place = placeOfTicket({ key, id });
+    const place = `${id} ${placeOf(key)}`;
     const before = this.#rollbacks.get(place);
     const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
-    const rollback = { key, id, attempt: Math.max(before?.attempt ?? 0, attempt), until };
+    const latest = Math.max(before?.attempt ?? 0, attempt);
+    const rollback = { key, id, place, attempt: latest, until };
     this.#rollbacks.set(place, rollback);
     void this.#drop(rollback);
   }
 
   async #drop(rollback: Rollback): Promise<void> {
-    const { key, until } = rollback;
-    const place = placeOfTicket(rollback);
+    const { key, place, until } = rollback;
     const isPending = (): boolean => this.#rollbacks.get(place) === rollback;
     try {
       if (until > this.#clock.monotonic()) {
@@ -179,8 +181,4 @@ export class NodeLink {
     this.#timer = undefined;
     for (const rollback of this.#failed.splice(0, MOST_RETRIES)) void this.#drop(rollback);
   }
-}
-
-function placeOfTicket({ key, id }: Pick<Rollback, 'key' | 'id'>): string {
-  return `${id} ${placeOf(key)}`;
 }

@@ -149,11 +149,7 @@ export class RedisQuorumNode implements port.QuorumNode {
         name: which.name,
         mostIds: MOST_SHARED_PERMITS,
         weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
-        run: (parts) =>
-          this.#runFor(
-            which,
-            parts.map(({ owner }) => owner),
-          ),
+        run: (parts) => this.#runFor(which, parts),
         timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.timeoutMs)),
         deliver: ({ owner }, reply, call) => owner.answer(reply, call),
       },
@@ -167,14 +163,13 @@ export class RedisQuorumNode implements port.QuorumNode {
 
   async #runFor<Reply>(
     which: Script,
-    calls: readonly NodeCall<Reply>[],
+    parts: readonly { readonly owner: NodeCall<Reply> }[],
   ): Promise<readonly (Reply | Error)[]> {
-    const keys = calls.flatMap((call) => call.keys);
-    const args = calls.flatMap((call) => [String(call.args.length), ...call.args]);
-    const parsers = calls.map(({ parse }) => parse);
-    const running = this.#run(which, keys, args, (reply) =>
-      replies.parseReplies(which.name, reply, parsers),
-    );
+    const keys = parts.flatMap(({ owner }) => owner.keys);
+    const args = parts.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
+    const parsers = parts.map(({ owner }) => owner.parse);
+    const read = (reply: unknown) => replies.parseReplies(which.name, reply, parsers);
+    const running = this.#run(which, keys, args, read);
     // What may grant runs on a server that is fit for it.
     const isTrusted = which !== holdScript || this.#check.passed;
     const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);

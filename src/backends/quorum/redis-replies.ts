@@ -66,11 +66,7 @@ export function parseList(reply: unknown): port.ListReply & { readonly cursor: s
   return { time: milliseconds(now), cursor, tickets };
 }
 
-function holdingIn(
-  slots: string,
-  token: string | undefined,
-  attempt: string | undefined,
-): port.Holding {
+function holdingIn(slots: string, token?: string, attempt?: string): port.Holding {
   return { slots: slotsIn(slots), token: Number(token), attempt: Number(attempt) };
 }
 

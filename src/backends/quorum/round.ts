@@ -28,8 +28,7 @@ export interface Question<Reply extends NodeReply> {
  * for it is over: a node that hangs delays no caller. Never rejects.
  */
 export function askAll<Reply extends NodeReply>(
-  links: readonly NodeLink[],
-  clock: Clock,
+  { links, clock }: { readonly links: readonly NodeLink[]; readonly clock: Clock },
   { timeoutMs, send, isDecided, onLate }: Question<Reply>,
 ): Promise<Answers<Reply>> {
   return new Promise((resolve) => {
