@@ -16,11 +16,7 @@ import type { CompositeHandle } from './composite-handle.js';
 const LONGEST_OWN_NAME = 128;
 
 /** Warnings that are emitted once for all keys: of an outage, until a call succeeds. */
-const ONCE: ReadonlySet<string> = new Set([
-  'BACKEND_UNREACHABLE',
-  'LIMIT_MISMATCH',
-  'STRIPES_MISMATCH',
-]);
+const ONCE = /^BACKEND_UNREACHABLE$|_MISMATCH$/;
 
 /**
  * The semaphores under the keys of one object: made on demand, forgotten when idle, closed
@@ -142,7 +138,7 @@ export abstract class KeyedLocks<
     if (EventEmitter.prototype.listenerCount.call(this, 'warning') === 0) return false;
     const { code } = warning;
     if (this.#warned.has(code)) return true;
-    if (ONCE.has(code)) this.#warned.add(code);
+    if (ONCE.test(code)) this.#warned.add(code);
     process.nextTick(() => EventEmitter.prototype.emit.call(this, 'warning', warning));
     return true;
   }
