@@ -137,22 +137,17 @@ export class KeyedMutex extends KeyedLocks<
     if (!Array.isArray(list)) {
       throw typeError(`keys: expected a string or an array of strings, got ${formatValue(keys)}`);
     }
+    const stripes = this.#stripes;
     const parts = new Map<string, Part>();
     const partOf = new Map<string, Part>();
     for (const key of list as readonly string[]) {
-      const name = this.#lockOf(key);
+      let name = this.nameOf('keys', key);
+      if (stripes !== undefined) name = `striped:${this.name}:${stripes}:${stripeOf(key, stripes)}`;
       const part = parts.get(name) ?? { semaphore: this.semaphore(name, 1), permits: 1 };
       parts.set(name, part);
       partOf.set(key, part);
     }
     return partOf;
-  }
-
-  #lockOf(key: string): string {
-    const name = this.nameOf('keys', key);
-    const stripes = this.#stripes;
-    if (stripes === undefined) return name;
-    return `striped:${this.name}:${stripes}:${stripeOf(key, stripes)}`;
   }
 
   #handle(partOf: ReadonlyMap<string, Part>, { parts }: OrderedAcquisition): KeyedHandle {

@@ -51,13 +51,6 @@ export class NodeSets {
       return reply?.sets.find(({ set }) => !haveCommonList(set, own))?.set;
     });
   }
-
-  /** A message with both sets. */
-  describe(foreign: readonly (string | undefined)[]): string {
-    const node = foreign.findIndex(Boolean);
-    const other = formatSet(foreign[node] ?? '');
-    return `this process lists the nodes ${formatSet(this.claim?.set ?? '')}, but node ${node} is in use by processes that list ${other}`;
-  }
 }
 
 /**

@@ -162,7 +162,9 @@ export class Quorum {
   findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
     const foreign = this.sets.foreignIn(replies);
     if (!foreign.some(Boolean) || this.sets.isProvenIn(replies)) return undefined;
-    const message = this.sets.describe(foreign);
+    const own = formatSet(this.sets.claim?.set ?? '');
+    const node = foreign.findIndex(Boolean);
+    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${formatSet(foreign[node] ?? '')}`;
     for (const [listener, place] of this.#listeners) {
       if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
     }

@@ -253,8 +253,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: majorities of counts',
     what: 'Half of the nodes of a quorum are enough',
     file: 'backends/quorum/votes.ts',
-    find: 'return Math.floor(nodes / 2) + 1;',
-    replace: 'return Math.floor(nodes / 2);',
+    find: 'Math.floor(places.length / 2) + 1,',
+    replace: 'Math.floor(places.length / 2),',
     nodes: 3,
   },
   {
