@@ -119,7 +119,7 @@ export abstract class KeyedLocks<
     if (this.#isClosed) throw new ClosedError(this.name);
   }
 
-  /** @internal The name of a key's semaphore. Its own name has no colon, so no two keys share it. */
+  /** @internal Of a key's semaphore. The name of all has no colon, so no two keys share one. */
   protected nameOf(option: string, key: unknown): string {
     const start = `keyed:${this.name}:`;
     return start + text(option, key, 1, LONGEST_NAME - Buffer.byteLength(start));

@@ -65,7 +65,7 @@ export class OrderedAcquisition {
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
-      // A try goes on with each by itself, because the error names the busy semaphore.
+      // A try asks for each by itself, because the error names the busy semaphore.
       if (!(await this.#takeInOrder(this.#terms.timeout > 0))) throw this.#timeoutError();
     });
   }

@@ -1,10 +1,9 @@
 import type { AcquireCall, AcquireVerdict } from '../backend.js';
 import { elapsedSince, type Instant, instant, randomBy } from '../../time/clock.js';
 import { validityLeft } from '../../time/server-clock.js';
-import { nodeTimeout, SilentNodeError } from './node-link.js';
+import { type Answers, nodeTimeout, repliedIn, SilentNodeError } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest } from './quorum-node.js';
-import { type Answers, repliedIn } from './round.js';
 import type { Candidate } from './tickets.js';
 import { Votes } from './votes.js';
 

@@ -1,8 +1,7 @@
-import { permitsOf } from './batch-size.js';
-import { MIN_NODE_TIMEOUT_MS, nodeTimeout } from './node-link.js';
+import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout } from './asking.js';
+import { permitsOf, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
-import { type Answers, repliedIn } from './round.js';
 import type { HeldTicket } from './tickets.js';
 import { hasAll, Votes } from './votes.js';
 

@@ -1,8 +1,7 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import { askAll, MAX_NODE_TIMEOUT_MS } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
-import { askAll } from './round.js';
 import { nodesWhere, Votes } from './votes.js';
 
 /** What each node has of one ticket, its times counted from the moment at which it reported. */

@@ -3,13 +3,11 @@ import { type Clock, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { Acquisition } from './acquisition.js';
-import { MAX_PERMITS_PER_CALL } from './batch-size.js';
 import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import { type Answers, askAll, MAX_NODE_TIMEOUT_MS, MAX_PERMITS_PER_CALL } from './asking.js';
 import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
 import type { DropCall, DropReply, QuorumNode } from './quorum-node.js';
-import { type Answers, askAll } from './round.js';
 import { nodesWhere } from './votes.js';
 
 /** Part of the ttl in which the batches of one call begin. */

@@ -2,11 +2,9 @@ import type { SemaphoreKey } from '../backend.js';
 import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
-import { BatchSize } from './batch-size.js';
-import { NodeLink, nodeTimeout } from './node-link.js';
+import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
 import { formatSet, NodeSets, setName } from './node-sets.js';
 import type * as port from './quorum-node.js';
-import { type Answers, askAll, repliedIn } from './round.js';
 import { type Candidate, Tickets } from './tickets.js';
 import { Majorities, nodesWhere, sameSlots, Votes } from './votes.js';
 

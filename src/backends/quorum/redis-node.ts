@@ -11,10 +11,10 @@ import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
 import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
-import { permitsOf } from './batch-size.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import { list, milliseconds, TIME, textOf, UnexpectedReplyError } from '../redis/wire-text.js';
+import { MAX_NODE_TIMEOUT_MS, permitsOf } from './asking.js';
 import type * as port from './quorum-node.js';
-import * as replies from './redis-replies.js';
+import { LateCallError } from './quorum-node.js';
 
 const holdScript = script('quorum-hold');
 const dropScript = script('quorum-drop');
@@ -33,7 +33,7 @@ interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
   readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  readonly parse: replies.ParseLine<Reply>;
+  readonly parse: ParseLine<Reply>;
 }
 
 type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
@@ -75,7 +75,7 @@ export class RedisQuorumNode implements port.QuorumNode {
       args.push(id, mode.charAt(0), String(attempt), ...wanted, encodeURIComponent(label));
     }
     const calls = requests[0]?.mode === 'take' ? this.#takes : this.#keeps;
-    return this.#send(calls, call, requests, args, replies.parseHold(requests.length));
+    return this.#send(calls, call, requests, args, parseHold(requests.length));
   }
 
   drop(call: port.DropCall): Promise<port.DropReply> {
@@ -84,7 +84,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     for (const { id, attempt } of tickets) {
       args.push(id, attempt === Infinity ? '' : String(attempt));
     }
-    return this.#send(this.#drops, call, tickets, args, replies.parseDrop(tickets.length));
+    return this.#send(this.#drops, call, tickets, args, parseDrop(tickets.length));
   }
 
   async list(key: SemaphoreKey): Promise<port.ListReply> {
@@ -93,7 +93,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
       const args = [cursor, String(INSPECT_PAGE)];
-      const page = await this.#run(listScript, keys, args, replies.parseList);
+      const page = await this.#run(listScript, keys, args, parseList);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }
@@ -113,7 +113,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: port.HoldCall | port.DropCall,
     tickets: readonly { readonly id: string }[],
     args: readonly string[],
-    parse: replies.ParseLine<Reply>,
+    parse: ParseLine<Reply>,
   ): Promise<Reply> {
     const deadline = this.#clock.monotonic() + timeoutMs;
     return new Promise((resolve, reject) => {
@@ -168,7 +168,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     const keys = parts.flatMap(({ owner }) => owner.keys);
     const args = parts.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
     const parsers = parts.map(({ owner }) => owner.parse);
-    const read = (reply: unknown) => replies.parseReplies(which.name, reply, parsers);
+    const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
     const running = this.#run(which, keys, args, read);
     // What may grant runs on a server that is fit for it.
     const isTrusted = which !== holdScript || this.#check.passed;
@@ -195,4 +195,71 @@ export class RedisQuorumNode implements port.QuorumNode {
     };
     return runScript(this.#connection, which, keys, args, noted, isNew);
   }
+}
+
+/** What is read from the line of one semaphore; undefined where that is no line of the script. */
+type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
+
+/** For each semaphore its reply, or why it alone has none; see `quorum-store.lua`. */
+function parseReplies<Reply>(name: string, reply: unknown, parsers: readonly ParseLine<Reply>[]) {
+  const [now = '', ...lines] = textOf(reply).split('\n');
+  if (!TIME.test(now) || lines.length !== parsers.length) {
+    throw new UnexpectedReplyError(name, reply);
+  }
+  const time = milliseconds(now);
+  const replies = parsers.map((parse, i): Reply | Error => {
+    const line = lines[i] ?? '';
+    if (line === 'late') return new LateCallError(time);
+    if (line.startsWith('!')) return new Error(line.slice(1));
+    return parse(line, time) ?? new UnexpectedReplyError(name, reply);
+  });
+  return { time, replies };
+}
+
+function parseHold(requests: number): ParseLine<port.HoldReply> {
+  return (line, time) => {
+    const [other = '', free = '', verdicts = '', sets] = line.split('|');
+    const holdings = verdicts.split(';').map((text) => {
+      const [slots = '', token, attempt] = text.split(' ');
+      return slots === '' ? undefined : holdingIn(slots, token, attempt);
+    });
+    if (sets === undefined || holdings.length !== requests) return undefined;
+    const otherLimit = other === '' ? undefined : Number(other);
+    return { time, free: slotsIn(free), holdings, otherLimit, sets: setsIn(sets) };
+  };
+}
+
+function parseDrop(tickets: number): ParseLine<port.DropReply> {
+  return (line, time) => {
+    if (line.length !== tickets) return undefined;
+    return { time, dropped: Array.from(line, (digit) => digit === '1') };
+  };
+}
+
+/** `cursor`: where the next page starts; '' when done. */
+function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
+  const [now = '', cursor = '', lines] = textOf(reply).split('|');
+  if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);
+  const tickets = list(lines).map((line): port.NodeTicket => {
+    const [id = '', expiry = '', slots = '', token, attempt, granted = '', label = ''] =
+      line.split(' ');
+    const dates = { expiresAt: milliseconds(expiry), grantedAt: milliseconds(granted) };
+    const holding = holdingIn(slots, token, attempt);
+    return { id, ...holding, ...dates, label: decodeURIComponent(label) };
+  });
+  return { time: milliseconds(now), cursor, tickets };
+}
+
+function holdingIn(slots: string, token?: string, attempt?: string): port.Holding {
+  return { slots: slotsIn(slots), token: Number(token), attempt: Number(attempt) };
+}
+
+function slotsIn(text: string): number[] {
+  return list(text, ',').map(Number);
+}
+
+/** See `quorum-sets.lua`. */
+function setsIn(text: string): port.RecordedSet[] {
+  const sets = text.matchAll(/\d+ (=?)([^;]+);/g);
+  return Array.from(sets, ([, mark, set = '']) => ({ set, proven: mark === '=' }));
 }
