@@ -15,7 +15,13 @@ interface Member {
   votes: Votes;
 }
 
-/** One for each ticket: whether a majority has it. Throws when that is not known. */
+/**
+ * One for each ticket: whether a majority has it. Throws when that is not known.
+ *
+ * Where nodes that lost a ticket are up, and nodes that have it are not, it is put back where it is
+ * missing. While its last confirmed lease runs, its other nodes still have it, so no other ticket
+ * can have won its slots meanwhile.
+ */
 export async function extendTickets(
   quorum: Quorum,
   terms: Terms,
@@ -23,12 +29,21 @@ export async function extendTickets(
 ): Promise<boolean[]> {
   const { clock, held, majorities } = quorum;
   const until = clock.monotonic() + terms.ttl;
+  const shortest = Math.min(nodeTimeout(terms.ttl), terms.ttl * TIMEOUT_FRACTION);
+  const timeoutMs = Math.max(MIN_NODE_TIMEOUT_MS, shortest);
+  const hold = (members: readonly Member[], requests: readonly HoldRequest[]) => {
+    const isDecided = (answers: Answers<HoldReply>): boolean =>
+      !members.some((member) => isUndecided(member, answers));
+    return quorum.hold(terms, requests, members, timeoutMs, isDecided);
+  };
   const members = tickets.map(({ id }): Member => {
     return { id, known: held.get(id), votes: new Votes(majorities, permitsOf(id)) };
   });
-  const answers = await hold(quorum, terms, members, members.map(extending));
+  const answers = await hold(members, members.map(extending));
   const undecided = members.filter((member) => isUndecided(member, answers));
-  await rescue(quorum, terms, undecided);
+  const missing = undecided.filter(({ id }) => held.get(id) !== undefined);
+  const requests = missing.flatMap(({ id }) => held.requestFor(id, 'restore') ?? []);
+  if (requests.length > 0) await hold(missing, requests);
   const kept = members.filter((member) => slotsOf(member) !== undefined);
   for (const member of members) {
     if (kept.includes(member)) confirm(quorum, member, until);
@@ -41,33 +56,6 @@ export async function extendTickets(
   });
   if (undecided.some((member) => !kept.includes(member))) throw quorum.errorFor(answers);
   return members.map((member) => kept.includes(member));
-}
-
-function hold(
-  quorum: Quorum,
-  terms: Terms,
-  members: readonly Member[],
-  requests: readonly HoldRequest[],
-): Promise<Answers<HoldReply>> {
-  const timeoutMs = Math.min(nodeTimeout(terms.ttl), terms.ttl * TIMEOUT_FRACTION);
-  return quorum.hold(
-    terms,
-    requests,
-    members,
-    Math.max(MIN_NODE_TIMEOUT_MS, timeoutMs),
-    (answers) => !members.some((member) => isUndecided(member, answers)),
-  );
-}
-
-/**
- * Nodes that lost a ticket are up, nodes that have it are not: it is put back where it is missing.
- * While its last confirmed lease runs, its other nodes still have it, so no other ticket can have
- * won its slots meanwhile.
- */
-async function rescue(quorum: Quorum, terms: Terms, undecided: readonly Member[]): Promise<void> {
-  const known = undecided.filter(({ id }) => quorum.held.get(id) !== undefined);
-  const requests = known.flatMap(({ id }) => quorum.held.requestFor(id, 'restore') ?? []);
-  if (requests.length > 0) await hold(quorum, terms, known, requests);
 }
 
 function confirm({ held }: Quorum, member: Member, until: number): void {
