@@ -22,7 +22,6 @@ export * from './list-semaphores.js';
 export * from './many/acquire-all.js';
 export * from './many/composite-handle.js';
 export * from './many/election.js';
-export * from './many/keyed-handle.js';
 export * from './many/keyed-mutex.js';
 export * from './many/keyed-semaphore.js';
 export * from './many/read-write-lock.js';

@@ -73,9 +73,9 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
     const isFit = backend instanceof RedisBackend && clock === systemClock;
     if (isFit) return this.#leases.open(semaphore);
-    throw typeError(
-      'keeper: expected none in memory, on several masters, on a custom backend or beside a clock, got one',
-    );
+    let where = 'in memory, on a custom backend or beside a clock';
+    if (backend.hasNoQueue === true) where = 'on several masters (a keeper has a single client)';
+    throw typeError(`keeper: expected none ${where}, got one`);
   }
 
   /**

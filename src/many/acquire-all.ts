@@ -1,16 +1,13 @@
-import type { Clock } from '../time/clock.js';
-import { systemClock } from '../time/clock.js';
-import { CompositeHandle } from './composite-handle.js';
-import type { DeadlineOptions } from '../options.js';
-import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
-import type { Part } from './ordered-acquisition.js';
-import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../core/use.js';
-import { Semaphore } from '../semaphore.js';
+import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { formatValue } from '../arguments/shown.js';
 import { typeError } from '../arguments/validation.js';
-import type { OptionNames } from '../arguments/known-options.js';
-import { checkOptions, DEADLINE_OPTIONS } from '../arguments/known-options.js';
+import { runHolding } from '../core/use.js';
+import { checkClock, checkFunction, checkPermits } from '../options.js';
+import { type DeadlineOptions, resolveAcquire } from '../options.js';
+import { Semaphore } from '../semaphore.js';
+import { type Clock, systemClock } from '../time/clock.js';
+import { CompositeHandle } from './composite-handle.js';
+import { OrderedAcquisition, type Part } from './ordered-acquisition.js';
 
 const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
 const SHARE: OptionNames = new Set(['semaphore', 'permits']);
@@ -51,11 +48,10 @@ export async function acquireAll(
   const clock = checkClock(
     (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
   );
-  const acquisition = new OrderedAcquisition([...new Set(given)], { clock, timeout, signal });
+  const acquisition = new OrderedAcquisition(given, { clock, timeout, signal });
   await acquisition.acquire();
-  const handles = given.flatMap((part) => acquisition.handleOf(part) ?? []);
   const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
-  return new CompositeHandle(name, handles, acquisition.handles);
+  return new CompositeHandle(name, given, acquisition.parts);
 }
 
 /**
@@ -80,15 +76,13 @@ function partsOf(semaphores: unknown): Part[] {
     throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
   }
   const parts = new Map<Semaphore, Part>();
-  const given = semaphores.map((entry: unknown) => {
+  return semaphores.map((entry: unknown) => {
     const { semaphore, permits } = shareOf(entry);
     const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
-    part.permits += checkPermits(permits);
+    part.permits = checkPermits(part.permits + checkPermits(permits));
     parts.set(semaphore, part);
     return part;
   });
-  for (const { permits } of parts.values()) checkPermits(permits);
-  return given;
 }
 
 function shareOf(entry: unknown): Part {

@@ -1,8 +1,10 @@
 import { onceAborted } from '../core/abort-fanout.js';
 import { quoted } from '../arguments/shown.js';
+import { rangeError } from '../arguments/validation.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { LossEmitter } from '../events.js';
+import type { Part } from './ordered-acquisition.js';
 
 /**
  * Several handles as one: held while all of them are, lost with the first that is. The others then
@@ -19,28 +21,23 @@ export class CompositeHandle extends LossEmitter {
   readonly handles: readonly Handle[];
   /** Each once, in the order in which they were taken. */
   readonly #parts: readonly Handle[];
-  #abort: AbortController | undefined;
+  readonly #abort = new AbortController();
   #lost: HandleLostError | undefined;
-  #notified = false;
   #watching = false;
   #release: Promise<boolean> | undefined;
 
-  /** @internal `parts`: each handle once, in the order in which they were taken. */
-  constructor(name: string, handles: readonly Handle[], parts: readonly Handle[]) {
+  /** @internal `taken`: each part once, in the order in which they were taken. */
+  constructor(name: string, given: Iterable<Part>, taken: Iterable<Part>) {
     super();
     this.name = name;
-    this.handles = handles;
-    this.#parts = parts;
+    this.handles = [...given].flatMap(({ handle }) => handle ?? []);
+    this.#parts = [...taken].flatMap(({ handle }) => handle ?? []);
     this.watchListeners();
   }
 
   /** Aborts with the `HandleLostError` of the first permit that is lost. */
   get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      this.#watch();
-      if (this.#lost !== undefined) this.#abort.abort(this.#lost);
-    }
+    this.#watch();
     return this.#abort.signal;
   }
 
@@ -87,9 +84,8 @@ export class CompositeHandle extends LossEmitter {
   async extend(): Promise<void> {
     this.assertHeld();
     const failed = await failuresOf(this.#parts, (part) => part.extend());
-    for (const { part, error } of failed) {
-      if (error instanceof HandleLostError) throw this.#noteLoss(part, error);
-    }
+    const lost = failed.find(({ error }) => error instanceof HandleLostError);
+    if (lost?.error instanceof HandleLostError) throw this.#noteLoss(lost.part, lost.error);
     for (const { error } of failed) throw error;
   }
 
@@ -110,11 +106,8 @@ export class CompositeHandle extends LossEmitter {
    * expire; their semaphores emit a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      await this.release();
-    } catch {
-      await Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
-    }
+    const warn = () => Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
+    await this.release().catch(warn);
   }
 
   /** @internal */
@@ -149,17 +142,15 @@ export class CompositeHandle extends LossEmitter {
     this.#watching = true;
     for (const part of this.#parts) {
       const { signal } = part;
-      if (signal.aborted) this.#onLost(part, signal.reason);
-      else onceAborted(signal, () => this.#onLost(part, signal.reason));
+      const onLost = (): void => {
+        if (!(signal.reason instanceof HandleLostError)) return;
+        const loss = this.#noteLoss(part, signal.reason);
+        this.#abort.abort(loss);
+        this.emitLost(loss);
+      };
+      if (signal.aborted) onLost();
+      else onceAborted(signal, onLost);
     }
-  }
-
-  #onLost(part: Handle, error: unknown): void {
-    if (this.#notified || !(error instanceof HandleLostError)) return;
-    this.#notified = true;
-    const loss = this.#noteLoss(part, error);
-    this.#abort?.abort(loss);
-    this.emitLost(loss);
   }
 
   /** Only the first loss is reported, with the part that was lost. */
@@ -182,21 +173,41 @@ export class CompositeHandle extends LossEmitter {
   }
 }
 
-interface Failure {
-  readonly part: Handle;
-  readonly error: unknown;
-}
-
 /** Does it with all parts in one turn. */
-async function failuresOf(
-  parts: readonly Handle[],
-  call: (part: Handle) => Promise<void>,
-): Promise<Failure[]> {
+async function failuresOf(parts: readonly Handle[], call: (part: Handle) => Promise<void>) {
   const outcomes = await Promise.allSettled(parts.map((part) => call(part)));
   return parts.flatMap((part, i) => {
     const outcome = outcomes[i];
-    if (outcome?.status !== 'rejected') return [];
-    const error: unknown = outcome.reason;
-    return [{ part, error }];
+    return outcome?.status === 'rejected' ? [{ part, error: outcome.reason as unknown }] : [];
   });
+}
+
+/** What the caller holds for several keys of a `KeyedMutex`. */
+export class KeyedHandle extends CompositeHandle {
+  /** Each once, in the order in which they were asked for. */
+  readonly keys: readonly string[];
+  readonly #partOf: ReadonlyMap<string, Part>;
+
+  /** @internal As the `CompositeHandle`'s; `partOf`: by key. */
+  constructor(name: string, partOf: ReadonlyMap<string, Part>, taken: Iterable<Part>) {
+    super(name, partOf.values(), taken);
+    this.keys = [...partOf.keys()];
+    this.#partOf = partOf;
+  }
+
+  /**
+   * The handle of one key, which has its fencing token. With stripes several keys may share one.
+   * @throws {RangeError} when the handle was acquired without this key
+   */
+  handleOf(key: string): Handle {
+    const handle = this.#partOf.get(key)?.handle;
+    if (handle !== undefined) return handle;
+    throw rangeError(`key: expected one of this handle's, got ${quoted(key)}`);
+  }
+
+  /** @internal Stripes have names without their keys. */
+  protected override describePart(part: Handle): string {
+    const keys = this.keys.filter((key) => this.#partOf.get(key)?.handle === part);
+    return `of ${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  }
 }

@@ -14,6 +14,7 @@ export class DeadlineExceeded extends Error {}
  */
 export class DeadlineScope {
   readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #deadline: Wakeup;
   readonly #forget: (() => void) | undefined;
 
@@ -23,10 +24,6 @@ export class DeadlineScope {
     this.#deadline.wakeBy(deadline, clock.monotonic());
     if (caller?.aborted === true) this.end(caller.reason);
     else this.#forget = caller && onceAborted(caller, () => this.end(caller.reason));
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   end(reason: unknown): void {

@@ -1,19 +1,15 @@
-import { EventEmitter } from 'node:events';
+import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { formatValue, quoted } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
 import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../arguments/known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
-import { Mutex } from '../mutex.js';
-import type { CloseOptions } from '../options.js';
+import { Mutex, type MutexOptions, type SemaphoreTarget } from '../mutex.js';
 import { resolveAcquire } from '../options.js';
-import { onceListened } from '../events.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { systemClock } from '../time/clock.js';
-import { formatValue, quoted } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
 import { DeadlineScope } from './deadline-scope.js';
+import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
 /** As for a mutex. */
 export interface ElectionOptions extends MutexOptions {
@@ -25,13 +21,9 @@ export interface ElectionOptions extends MutexOptions {
 }
 
 /** A problem to look at; the election keeps working, or still tries to. */
-export interface ElectionWarning {
+export interface ElectionWarning extends Omit<SemaphoreWarning, 'code'> {
   /** What it is, for programs: see the event. */
   readonly code: 'CAMPAIGN_FAILED' | SemaphoreWarning['code'];
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -55,7 +47,7 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
  * its lease runs out, and may act as leader until it looks at `held` or `signal`. What must happen
  * once, guard by the `fencingToken`: each term has a higher one.
  */
-export class Election extends EventEmitter<ElectionEvents> {
+export class Election extends OneSemaphoreLock<ElectionEvents> {
   /** The mutex underneath, for `inspect` (its holder is the leader) and `revoke`. */
   readonly mutex: Mutex;
   readonly #again: boolean;
@@ -68,22 +60,15 @@ export class Election extends EventEmitter<ElectionEvents> {
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: ElectionOptions = {}) {
-    super();
     checkOptions(options, OPTIONS);
     const { again = false, ...others } = options;
     if (typeof again !== 'boolean') {
       throw typeError(`again: expected true or false, got ${formatValue(again)}`);
     }
-    this.mutex = new Mutex(target, name, others);
+    const mutex = new Mutex(target, name, others);
+    super(mutex);
+    this.mutex = mutex;
     this.#again = again;
-    onceListened(this, 'warning', () => {
-      this.mutex.on('warning', (warning) => this.emit('warning', warning));
-    });
-  }
-
-  /** The name of the election and of its mutex. */
-  get name(): string {
-    return this.mutex.name;
   }
 
   /**
@@ -109,9 +94,10 @@ export class Election extends EventEmitter<ElectionEvents> {
     this.#campaigns.add(scope);
     try {
       const leadership = await this.mutex.acquire({ signal: scope.signal });
-      // Without an await: what ends it before it leads must be seen here.
-      if (scope.signal.aborted) return await refuse(leadership, scope.signal);
-      this.#lead(leadership, signal);
+      // Without an await: a campaign that was ended before it led is not won.
+      if (!scope.signal.aborted) this.#lead(leadership, signal);
+      else await leadership[Symbol.asyncDispose]();
+      scope.signal.throwIfAborted();
       return leadership;
     } finally {
       this.#campaigns.delete(scope);
@@ -134,21 +120,6 @@ export class Election extends EventEmitter<ElectionEvents> {
     return leadership === undefined ? false : leadership.release();
   }
 
-  /**
-   * Ends campaigns with a `ClosedError` and the leadership with reason `closed`, as `close` of a
-   * semaphore. The client stays open.
-   * @param options `drain` in milliseconds for which the leader still leads, default 0
-   * @throws {TypeError | RangeError} for wrong options, and for nothing else
-   */
-  close(options: CloseOptions = {}): Promise<void> {
-    return this.mutex.close(options);
-  }
-
-  /** `close()` without `drain`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   #lead(leadership: Handle, signal: AbortSignal | undefined): void {
     this.#leadership = leadership;
     if (this.#again) {
@@ -164,17 +135,11 @@ export class Election extends EventEmitter<ElectionEvents> {
     try {
       await this.campaign(signal);
     } catch (cause) {
-      // It was ended on purpose: by the signal, by `resign` or by `close`.
-      if (signal?.aborted === true || cause instanceof ClosedError) return;
-      if (!(cause instanceof RedsemError)) return;
+      // The signal, `resign` or `close` ended it.
+      const isFailure = cause instanceof RedsemError && !(cause instanceof ClosedError);
+      if (signal?.aborted === true || !isFailure) return;
       const message = `the election ${quoted(this.name)} has no candidate here any more: ${describe(cause)}`;
       process.nextTick(() => this.emit('warning', { code: 'CAMPAIGN_FAILED', message, cause }));
     }
   }
-}
-
-/** A campaign that was ended before it led is not won. */
-async function refuse(leadership: Handle, { reason }: AbortSignal): Promise<never> {
-  await leadership[Symbol.asyncDispose]();
-  throw reason;
 }

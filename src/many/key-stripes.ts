@@ -1,4 +1,8 @@
-import { xxh64 } from './xxh64.js';
+const PRIME_1 = 0x9e3779b185ebca87n;
+const PRIME_2 = 0xc2b2ae3d27d4eb4fn;
+const PRIME_3 = 0x165667b19e3779f9n;
+const PRIME_4 = 0x85ebca77c2b2ae63n;
+const PRIME_5 = 0x27d4eb2f165667c5n;
 
 /**
  * The stripe of a key: the XXH64 of its UTF-8 bytes modulo the number of stripes. Part of the wire
@@ -6,4 +10,50 @@ import { xxh64 } from './xxh64.js';
  */
 export function stripeOf(key: string, stripes: number): number {
   return Number(xxh64(Buffer.from(key)) % BigInt(stripes));
+}
+
+/** With seed 0 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). */
+function xxh64(bytes: Uint8Array): bigint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = bytes.length;
+  const striped = end - (end % 32);
+  let at = striped;
+  let hash = wrap((striped === 0 ? PRIME_5 : hashStripes(view, striped)) + BigInt(end));
+  const mix = (input: bigint, bits: bigint, times: bigint, plus: bigint): void => {
+    hash = wrap(rotate(hash ^ wrap(input), bits) * times + plus);
+  };
+  for (; at + 8 <= end; at += 8) {
+    mix(round(0n, view.getBigUint64(at, true)), 27n, PRIME_1, PRIME_4);
+  }
+  for (; at + 4 <= end; at += 4) {
+    mix(BigInt(view.getUint32(at, true)) * PRIME_1, 23n, PRIME_2, PRIME_3);
+  }
+  for (; at < end; at += 1) mix(BigInt(view.getUint8(at)) * PRIME_5, 11n, PRIME_1, 0n);
+  hash = wrap((hash ^ (hash >> 33n)) * PRIME_2);
+  hash = wrap((hash ^ (hash >> 29n)) * PRIME_3);
+  return hash ^ (hash >> 32n);
+}
+
+/** The leading blocks of 32 bytes, in four lanes. */
+function hashStripes(view: DataView, end: number): bigint {
+  const lanes = [PRIME_1 + PRIME_2, PRIME_2, 0n, -PRIME_1].map(wrap);
+  for (let at = 0; at < end; at += 8) {
+    const lane = (at / 8) % 4;
+    lanes[lane] = round(lanes[lane] ?? 0n, view.getBigUint64(at, true));
+  }
+  const [a = 0n, b = 0n, c = 0n, d = 0n] = lanes;
+  const hash = wrap(rotate(a, 1n) + rotate(b, 7n) + rotate(c, 12n) + rotate(d, 18n));
+  return lanes.reduce((merged, lane) => wrap((merged ^ round(0n, lane)) * PRIME_1 + PRIME_4), hash);
+}
+
+function round(lane: bigint, input: bigint): bigint {
+  return wrap(rotate(wrap(lane + input * PRIME_2), 31n) * PRIME_1);
+}
+
+function rotate(value: bigint, bits: bigint): bigint {
+  return wrap(value << bits) | (value >> (64n - bits));
+}
+
+function wrap(value: bigint): bigint {
+  return BigInt.asUintN(64, value);
 }

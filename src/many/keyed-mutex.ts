@@ -1,23 +1,18 @@
-import { EventEmitter } from 'node:events';
-import type { Clock } from '../time/clock.js';
-import { BackendError, ClosedError } from '../errors.js';
-import type { Handle } from '../handle.js';
-import { KeyedHandle } from './keyed-handle.js';
-import type { OptionNames } from '../arguments/known-options.js';
-import { DEADLINE_OPTIONS, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import { LockNames } from './lock-names.js';
-import { stripeOf } from './key-stripes.js';
-import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
-import { withLimitOne } from '../mutex.js';
-import type { CloseOptions, DeadlineOptions } from '../options.js';
-import { checkFunction, resolveAcquire, resolveOptions } from '../options.js';
+import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
+import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { integer } from '../arguments/numbers.js';
-import type { Part } from './ordered-acquisition.js';
-import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../core/use.js';
-import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
+import { formatValue } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
-import { SemaphorePool } from './semaphore-pool.js';
+import { BackendError, ClosedError } from '../errors.js';
+import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
+import type { DeadlineOptions, ResolvedOptions } from '../options.js';
+import { resolveAcquire, resolveOptions } from '../options.js';
+import type { SemaphoreWarning } from '../semaphore-types.js';
+import { KeyedHandle } from './composite-handle.js';
+import { stripeOf } from './key-stripes.js';
+import { KeyedLocks } from './keyed-locks.js';
+import { OrderedAcquisition, type Part } from './ordered-acquisition.js';
 
 /** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
@@ -38,13 +33,9 @@ export interface KeyedMutexOptions extends MutexOptions {
 export type KeyedAcquireOptions = DeadlineOptions;
 
 /** A problem to look at; the keyed mutex keeps working, or still tries to. */
-export interface KeyedMutexWarning {
+export interface KeyedMutexWarning extends Omit<SemaphoreWarning, 'code'> {
   /** What it is, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | SemaphoreWarning['code'];
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -69,44 +60,33 @@ const HALF_DAY = 43_200_000;
 /** One key, or several; duplicates count once. */
 export type Keys = string | readonly string[];
 
-interface Wanted {
-  readonly partOf: ReadonlyMap<string, Part>;
-  readonly parts: readonly Part[];
-}
-
 /**
  * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
  * so callers that name them in different orders never deadlock. A holder of one key that asks for
  * another in a second call may: take all of them in one call.
  */
-export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
-  /** As given to the constructor. */
-  readonly name: string;
-  readonly #target: SemaphoreTarget;
-  readonly #clock: Clock;
-  readonly #names: LockNames;
+export class KeyedMutex extends KeyedLocks<
+  Keys,
+  KeyedHandle,
+  KeyedAcquireOptions,
+  [],
+  KeyedMutexEvents
+> {
+  readonly #resolved: ResolvedOptions;
   readonly #stripes: number | undefined;
-  readonly #pool: SemaphorePool;
-  readonly #prefix: string;
   #stripesNotedAt = -Infinity;
   #otherStripes: number | undefined;
-  #warned = false;
 
   /**
    * @param target as for a `Semaphore`
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
-    super();
     const resolved = resolveOptions(withLimitOne(options), backendOf(target).clock, OPTIONS);
-    const { name = 'default', stripes, ...others } = options;
-    this.#names = new LockNames(name);
+    const { name, stripes, ...others } = options;
+    super(target, name, others);
     if (stripes !== undefined) integer('stripes', stripes, 1);
-    this.name = name;
-    this.#target = target;
-    this.#pool = new SemaphorePool(this, target, others);
-    this.#clock = resolved.clock;
-    this.#prefix = resolved.prefix;
+    this.#resolved = resolved;
     this.#stripes = stripes;
   }
 
@@ -126,11 +106,11 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
-    const wanted = this.#wanted(keys);
-    const terms = { clock: this.#clock, timeout, signal };
-    const acquisition = new OrderedAcquisition(wanted.parts, terms);
-    await this.#asOneClosed(acquisition.acquire());
-    return this.#handle(wanted, acquisition);
+    const partOf = this.#partsOf(keys);
+    const terms = { clock: this.#resolved.clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(partOf.values(), terms);
+    await acquisition.acquire().catch(this.#asOneClosed);
+    return this.#handle(partOf, acquisition);
   }
 
   /**
@@ -141,128 +121,62 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
-    const wanted = this.#wanted(keys);
-    const terms = { clock: this.#clock, timeout: 0, signal: undefined };
-    const acquisition = new OrderedAcquisition(wanted.parts, terms);
-    const { acquired, trouble } = await this.#asOneClosed(acquisition.tryAcquire());
-    if (acquired) return this.#handle(wanted, acquisition);
-    if (trouble === undefined) return null;
+    const partOf = this.#partsOf(keys);
+    const terms = { clock: this.#resolved.clock, timeout: 0 };
+    const acquisition = new OrderedAcquisition(partOf.values(), terms);
+    const acquired = await acquisition.tryAcquire().catch(this.#asOneClosed);
+    if (acquired) return this.#handle(partOf, acquisition);
+    if (acquisition.lastError === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
-    throw new BackendError(what, trouble, { name: this.name });
+    throw new BackendError(what, acquisition.lastError, { name: this.name });
   }
 
-  /**
-   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn`
-   * does: a release that fails beside an error of `fn` is that error's `cause` (or `suppressed`),
-   * beside a result a `warning`, and changes neither.
-   * @param options as `acquire`
-   * @throws as `acquire`, and what `fn` throws
-   */
-  async use<T>(
-    keys: Keys,
-    fn: (handle: KeyedHandle) => T | Promise<T>,
-    options?: number | KeyedAcquireOptions,
-  ): Promise<T> {
-    checkFunction('fn', fn);
-    return runHolding(await this.acquire(keys, options), fn);
-  }
-
-  /**
-   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others skip
-   * it.
-   * @throws as `tryAcquire`, and what `fn` throws
-   */
-  async tryUse<T>(
-    keys: Keys,
-    fn: (handle: KeyedHandle) => T | Promise<T>,
-  ): Promise<TryUseResult<T>> {
-    checkFunction('fn', fn);
-    const handle = await this.tryAcquire(keys);
-    return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
-  }
-
-  /**
-   * Takes the keys from its handles at once, also while their work still runs; with `drain`,
-   * holders first get that time to release them. Otherwise as `close` of a semaphore.
-   * @param options `drain` in milliseconds, default 0
-   * @throws {TypeError | RangeError} for wrong options, and for nothing else
-   */
-  close(options: CloseOptions = {}): Promise<void> {
-    return this.#pool.close(options);
-  }
-
-  /** `close()` without `drain`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #wanted(keys: Keys): Wanted {
-    this.#pool.assertOpen();
-    const checked = this.#names.checkKeys(keys);
+  #partsOf(keys: unknown): Map<string, Part> {
+    this.assertOpen();
+    const list: unknown = typeof keys === 'string' ? [keys] : keys;
+    if (!Array.isArray(list)) {
+      throw typeError(`keys: expected a string or an array of strings, got ${formatValue(keys)}`);
+    }
+    const stripes = this.#stripes;
     const parts = new Map<string, Part>();
     const partOf = new Map<string, Part>();
-    for (const key of checked) {
-      const name = this.#nameOf(key);
-      const part = parts.get(name) ?? { semaphore: this.#pool.of(name, 1), permits: 1 };
+    for (const key of list as readonly string[]) {
+      let name = this.nameOf('keys', key);
+      if (stripes !== undefined) name = `striped:${this.name}:${stripes}:${stripeOf(key, stripes)}`;
+      const part = parts.get(name) ?? { semaphore: this.semaphore(name, 1), permits: 1 };
       parts.set(name, part);
       partOf.set(key, part);
     }
-    return { partOf, parts: [...parts.values()] };
+    return partOf;
   }
 
-  #nameOf(key: string): string {
-    const stripes = this.#stripes;
-    if (stripes === undefined) return this.#names.ofKey(key);
-    return this.#names.ofStripe(stripeOf(key, stripes), stripes);
-  }
-
-  #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
+  #handle(partOf: ReadonlyMap<string, Part>, { parts }: OrderedAcquisition): KeyedHandle {
     if (partOf.size > 0) void this.#compareStripes();
-    const byKey = new Map<string, Handle>();
-    for (const [key, part] of partOf) {
-      const handle = acquisition.handleOf(part);
-      if (handle !== undefined) byKey.set(key, handle);
-    }
-    return new KeyedHandle(this.name, byKey, acquisition.handles);
+    return new KeyedHandle(this.name, partOf, parts);
   }
 
   async #compareStripes(): Promise<void> {
-    const now = this.#clock.monotonic();
+    const own = this.#stripes ?? 0;
+    const now = this.#resolved.clock.monotonic();
     if (now - this.#stripesNotedAt > HALF_DAY) {
       this.#stripesNotedAt = now;
-      this.#otherStripes = await this.#findOtherStripes();
+      const key = { prefix: this.#resolved.prefix, name: `keyed:${this.name}` };
+      try {
+        const noted = await backendOf(this.target).noteStripes?.(key, own);
+        this.#otherStripes = noted?.find((stripes) => stripes !== own);
+      } catch {
+        // The keys are held all the same.
+        this.#otherStripes = undefined;
+      }
     }
-    if (this.#otherStripes !== undefined) this.#warnOfOtherStripes(this.#otherStripes);
-  }
-
-  async #findOtherStripes(): Promise<number | undefined> {
-    const own = this.#stripes ?? 0;
-    const key = { prefix: this.#prefix, name: this.#names.ofAll };
-    try {
-      const noted = await backendOf(this.#target).noteStripes?.(key, own);
-      return noted?.find((stripes) => stripes !== own);
-    } catch {
-      // The keys are held all the same.
-      return undefined;
-    }
-  }
-
-  #warnOfOtherStripes(other: number): void {
-    if (this.#warned || this.listenerCount('warning') === 0) return;
-    this.#warned = true;
-    const [mine, others] = [this.#stripes ?? 'no', other === 0 ? 'none' : other];
+    if (this.#otherStripes === undefined) return;
+    const [mine, others] = [this.#stripes ?? 'no', this.#otherStripes || 'none'];
     const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
-    // On the next tick, so that what a listener throws is its own uncaught exception.
-    process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
+    this.report({ code: 'STRIPES_MISMATCH', message });
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */
-  async #asOneClosed<T>(acquisition: Promise<T>): Promise<T> {
-    try {
-      return await acquisition;
-    } catch (error) {
-      if (error instanceof ClosedError) throw new ClosedError(this.name);
-      throw error;
-    }
-  }
+  readonly #asOneClosed = (error: unknown): never => {
+    throw error instanceof ClosedError ? new ClosedError(this.name) : error;
+  };
 }

@@ -1,16 +1,13 @@
-import { EventEmitter } from 'node:events';
+import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { quoted } from '../arguments/shown.js';
 import { backendOf } from '../clients.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../arguments/known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
-import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
-import { checkLimit, resolveOptions } from '../options.js';
-import { quoted } from '../arguments/shown.js';
+import { type AcquireOptions, checkLimit, resolveOptions } from '../options.js';
+import type { SemaphoreOptions, TryAcquireOptions } from '../options.js';
 import type { Semaphore } from '../semaphore.js';
-import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
-import { LockNames } from './lock-names.js';
-import { SemaphorePool } from './semaphore-pool.js';
+import type { SemaphoreWarning } from '../semaphore-types.js';
+import { KeyedLocks } from './keyed-locks.js';
 
 /** As for a semaphore, but for these two. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
@@ -50,29 +47,28 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
  * unused keys take no memory in the process. The semaphore of a key is named `keyed:<name>:<key>`:
  * a `Semaphore`, a `KeyedMutex` or the command `redsem` reaches it by that name.
  */
-export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
-  /** As given to the constructor. */
-  readonly name: string;
+export class KeyedSemaphore extends KeyedLocks<
+  string,
+  Handle,
+  AcquireOptions,
+  [options?: TryAcquireOptions],
+  KeyedSemaphoreEvents
+> {
   readonly #limit: number | ((key: string) => number);
   readonly #hasRate: boolean;
-  readonly #names: LockNames;
-  readonly #pool: SemaphorePool;
 
   /**
    * @param target as for a `Semaphore`
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedSemaphoreOptions) {
-    super();
     checkOptions(options, OPTIONS);
-    const { name = 'default', limit, ...others } = options;
+    const { name, limit, ...others } = options;
     const some = typeof limit === 'function' ? 1 : limit;
     resolveOptions({ ...others, limit: some }, backendOf(target).clock);
-    this.#names = new LockNames(name);
-    this.name = name;
+    super(target, name, others);
     this.#limit = limit;
     this.#hasRate = options.rate !== undefined;
-    this.#pool = new SemaphorePool(this, target, others);
   }
 
   /**
@@ -93,54 +89,13 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
    * One try, one round trip: null when no permit of the key is free or others wait for one.
    * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
    */
-  async tryAcquire(key: string, options?: Pick<AcquireOptions, 'permits'>): Promise<Handle | null> {
+  async tryAcquire(key: string, options?: TryAcquireOptions): Promise<Handle | null> {
     return this.#of(key).tryAcquire(options);
   }
 
-  /**
-   * Runs `fn` with a permit of the key and releases it whatever happens. Resolves or rejects as
-   * `fn` does, see `Semaphore.use`.
-   * @param options as `acquire`
-   * @throws as `acquire`, and what `fn` throws
-   */
-  async use<T>(
-    key: string,
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: number | AcquireOptions,
-  ): Promise<T> {
-    return this.#of(key).use(fn, options);
-  }
-
-  /**
-   * Runs `fn` only if a permit of the key is free now. Otherwise as `use`.
-   * @throws as `tryAcquire`, and what `fn` throws
-   */
-  async tryUse<T>(
-    key: string,
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: Pick<AcquireOptions, 'permits'>,
-  ): Promise<TryUseResult<T>> {
-    return this.#of(key).tryUse(fn, options);
-  }
-
-  /**
-   * Takes the permits of all keys from their handles, as `close` of a semaphore. The client stays
-   * open.
-   * @param options `drain` in milliseconds for which holders keep their permits, default 0
-   * @throws {TypeError | RangeError} for wrong options, and for nothing else
-   */
-  close(options: CloseOptions = {}): Promise<void> {
-    return this.#pool.close(options);
-  }
-
-  /** `close()` without `drain`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   #of(key: string): Semaphore {
-    const name = this.#names.ofKey(this.#names.checkKey(key));
-    return this.#pool.of(name, this.#limitOf(key));
+    const name = this.nameOf('key', key);
+    return this.semaphore(name, this.#limitOf(key));
   }
 
   #limitOf(key: string): number {

@@ -10,6 +10,8 @@ import { DeadlineExceeded, DeadlineScope } from './deadline-scope.js';
 export interface Part {
   readonly semaphore: Semaphore;
   permits: number;
+  /** Holds them. */
+  handle?: Handle | undefined;
 }
 
 /** Until when, and by which clock. */
@@ -17,7 +19,7 @@ export interface AcquisitionTerms {
   readonly clock: Clock;
   /** Milliseconds for all parts together; 0: one try; Infinity: no limit. */
   readonly timeout: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How many are tried together after one was busy; doubled for as long as all of them are free. */
@@ -33,37 +35,27 @@ const SMALL_WINDOW = 2;
  * the permits before it stay taken, so each wait brings the whole nearer to its end.
  */
 export class OrderedAcquisition {
+  /** Each once, in order. */
+  readonly parts: readonly Part[];
+  /** Of a backend. */
+  lastError: unknown;
   readonly #terms: AcquisitionTerms;
   readonly #started: number;
-  /** In order. */
-  readonly #parts: readonly Part[];
-  readonly #held = new Map<Part, Handle>();
   readonly #scope: DeadlineScope;
   #attempts = 0;
-  #lastError: unknown;
 
   /**
    * @throws {RangeError} when two semaphores have one name: no order that all processes share
    *   distinguishes them
    */
-  constructor(parts: readonly Part[], terms: AcquisitionTerms) {
+  constructor(parts: Iterable<Part>, terms: AcquisitionTerms) {
     const { clock, timeout, signal } = terms;
     this.#terms = terms;
     this.#started = clock.monotonic();
-    this.#parts = inOrder(parts);
+    this.parts = inOrder(new Set(parts));
     // One try takes a round trip, whatever its timeout says.
     const deadline = timeout > 0 ? this.#started + timeout : Infinity;
     this.#scope = new DeadlineScope(clock, deadline, signal);
-  }
-
-  /** The held permits, in the order in which they were taken. */
-  get handles(): Handle[] {
-    return this.#parts.flatMap((part) => this.#held.get(part) ?? []);
-  }
-
-  /** The handle that has the permits of `part`. */
-  handleOf(part: Part): Handle | undefined {
-    return this.#held.get(part);
   }
 
   /**
@@ -73,25 +65,23 @@ export class OrderedAcquisition {
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
-      if (this.#terms.timeout > 0) await this.#takeInOrder();
-      // Once more each by itself, because the error names the busy semaphore.
-      else if (this.#isSilent || !(await this.#tryInOrder())) throw this.#timeoutError();
+      // A try asks for each by itself, because the error names the busy semaphore.
+      if (!(await this.#takeInOrder(this.#terms.timeout > 0))) throw this.#timeoutError();
     });
   }
 
   /**
    * One try: false when one is not free, after what was taken is back. Of several that try the same
    * set at the same moment one succeeds: only the caller that has the first takes more.
-   * @returns the last error of a backend beside the outcome
    */
-  async tryAcquire(): Promise<{ acquired: boolean; trouble: unknown }> {
+  async tryAcquire(): Promise<boolean> {
     let acquired = false;
     await this.#allOrNothing(async () => {
       const inOneCall = await this.#tryInOneCall();
-      acquired = inOneCall === 'unable' ? await this.#tryInOrder() : inOneCall;
-      if (!acquired) await this.#giveBack(this.#parts);
+      acquired = inOneCall === 'unable' ? await this.#takeInOrder(false) : inOneCall;
+      if (!acquired) await this.#giveBack(this.parts);
     });
-    return { acquired, trouble: this.#lastError };
+    return acquired;
   }
 
   async #allOrNothing(work: () => Promise<void>): Promise<void> {
@@ -101,7 +91,7 @@ export class OrderedAcquisition {
     } catch (reason) {
       const error = reason instanceof DeadlineExceeded ? this.#timeoutError() : reason;
       // Not waited for: a rejection is due now.
-      void this.#giveBack(this.#parts);
+      void this.#giveBack(this.parts);
       throw error;
     } finally {
       this.#scope.dispose();
@@ -112,19 +102,16 @@ export class OrderedAcquisition {
   async #tryInOneCall(): Promise<boolean | 'unable'> {
     const sent = this.#terms.clock.monotonic();
     try {
-      const handles = await Semaphore.tryTogether(this.#parts, this.#scope.signal);
+      const handles = await Semaphore.tryTogether(this.parts, this.#scope.signal);
       if (handles === 'unable') return handles;
       this.#attempts += 1;
-      handles?.forEach((handle, i) => {
-        const part = this.#parts[i];
-        if (part !== undefined) this.#held.set(part, handle);
-      });
+      this.parts.forEach((part, i) => (part.handle = handles?.[i]));
       return handles !== null;
     } catch (error) {
       this.#attempts += 1;
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
-      this.#lastError = error.cause ?? error;
+      this.lastError = error.cause ?? error;
       // Each by itself shows which one it is, and may succeed.
       return this.#isSilent ? false : 'unable';
     }
@@ -132,65 +119,60 @@ export class OrderedAcquisition {
 
   /** No answer is the end of a single try: another one would take as long again. */
   get #isSilent(): boolean {
-    return this.#lastError instanceof CallTimeoutError;
+    return this.lastError instanceof CallTimeoutError;
   }
 
-  async #takeInOrder(): Promise<void> {
-    let window = this.#parts.length;
+  /**
+   * Waits for what is busy, or, where it is not patient, tries it once more. Then it begins with
+   * the first alone, and so does every other that tries: one of them gets through.
+   */
+  async #takeInOrder(isPatient: boolean): Promise<boolean> {
+    let window = isPatient ? this.parts.length : 1;
     for (;;) {
-      await this.#giveBack(this.#parts.filter((part) => this.#held.get(part)?.held === false));
-      const missing = this.#parts.filter((part) => !this.#held.has(part));
-      if (missing.length === 0) return;
-      const busy = await this.#firstBusy(missing.slice(0, window));
-      if (busy === undefined) {
-        window *= 2;
-      } else {
-        void this.#giveBack(this.#parts.slice(this.#parts.indexOf(busy)));
+      const lost = this.parts.filter(({ handle }) => handle?.held === false);
+      if (lost.length > 0 && !isPatient) return false;
+      await this.#giveBack(lost);
+      const missing = this.parts.filter(({ handle }) => handle === undefined);
+      if (missing.length === 0) return true;
+      const first = missing.slice(0, window);
+      // A lone one is better waited for at once.
+      if (first.length > 1) await this.#tryEach(first);
+      const busy = first.find(({ handle }) => handle === undefined);
+      window = isPatient ? 2 * window : Infinity;
+      if (busy === undefined) continue;
+      if (this.#isSilent && !isPatient) return false;
+      const givingBack = this.#giveBack(this.parts.slice(this.parts.indexOf(busy)));
+      if (isPatient) {
         await this.#wait(busy);
         window = SMALL_WINDOW;
+      } else {
+        await givingBack;
+        if (!(await this.#take(busy))) return false;
       }
     }
   }
 
-  /** Tries all of them; a lone one is better waited for at once. */
-  async #firstBusy(parts: readonly Part[]): Promise<Part | undefined> {
-    if (parts.length > 1) await this.#tryEach(parts);
-    return parts.find((part) => !this.#held.has(part));
-  }
-
-  /**
-   * Nothing is waited for. After a miss strictly in order: then another caller that tries at the
-   * same time gets through.
-   */
-  async #tryInOrder(): Promise<boolean> {
-    const [first, ...others] = this.#parts;
-    if (first === undefined) return true;
-    if (!(await this.#tryOne(first))) return false;
-    await this.#tryEach(others);
-    if (this.#isSilent) return false;
-    const at = others.findIndex((part) => !this.#held.has(part));
-    const again = at === -1 ? [] : others.slice(at);
-    await this.#giveBack(again);
-    for (const part of again) if (!(await this.#tryOne(part))) return false;
-    return this.#parts.every((part) => this.#held.get(part)?.held === true);
-  }
-
   async #tryEach(parts: readonly Part[]): Promise<void> {
-    const outcomes = await Promise.allSettled(parts.map((part) => this.#tryOne(part)));
+    const outcomes = await Promise.allSettled(parts.map((part) => this.#take(part)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  async #tryOne(part: Part): Promise<boolean> {
+  /** By default one try. */
+  async #take(
+    part: Part,
+    timeout = 0,
+    { signal }: Pick<AcquisitionTerms, 'signal'> = this.#scope,
+  ): Promise<boolean> {
     const { semaphore, permits } = part;
-    const { signal } = this.#scope;
     const sent = this.#terms.clock.monotonic();
-    this.#attempts += 1;
+    if (timeout === 0) this.#attempts += 1;
     try {
-      this.#held.set(part, await semaphore.acquire({ timeout: 0, permits, signal }));
+      part.handle = await semaphore.acquire({ timeout, permits, signal });
       return true;
     } catch (error) {
-      if (error instanceof AcquireTimeoutError && !signal.aborted) {
-        this.#lastError = error.cause ?? this.#lastError;
+      if (error instanceof AcquireTimeoutError && signal?.aborted !== true) {
+        if (timeout > 0) this.#attempts += error.attempts;
+        this.lastError = error.cause ?? this.lastError;
         return false;
       }
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
@@ -202,23 +184,14 @@ export class OrderedAcquisition {
 
   /** The deadline has come before the answer to a call. */
   #noteSilence(sent: number): void {
-    this.#lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
+    this.lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
   }
 
   async #wait(part: Part): Promise<void> {
-    const { clock, timeout, signal } = this.#terms;
-    const left = this.#started + timeout - clock.monotonic();
-    if (left <= 0) throw new DeadlineExceeded();
-    const { semaphore, permits } = part;
-    const caller = signal === undefined ? {} : { signal };
-    try {
-      this.#held.set(part, await semaphore.acquire({ timeout: left, permits, ...caller }));
-    } catch (error) {
-      if (signal?.aborted === true || !(error instanceof AcquireTimeoutError)) throw error;
-      this.#attempts += error.attempts;
-      this.#lastError = error.cause ?? this.#lastError;
-      throw new DeadlineExceeded();
-    }
+    const left = this.#started + this.#terms.timeout - this.#terms.clock.monotonic();
+    // By its own timeout: then its error has the cause.
+    if (left > 0 && (await this.#take(part, left, this.#terms))) return;
+    throw new DeadlineExceeded();
   }
 
   /**
@@ -226,19 +199,19 @@ export class OrderedAcquisition {
    * semaphore.
    */
   async #giveBack(parts: readonly Part[]): Promise<void> {
-    const handles = parts.toReversed().flatMap((part) => this.#held.get(part) ?? []);
-    for (const part of parts) this.#held.delete(part);
+    const handles = parts.toReversed().flatMap(({ handle }) => handle ?? []);
+    for (const part of parts) part.handle = undefined;
     await Promise.all(handles.map((handle) => handle[Symbol.asyncDispose]()));
   }
 
   #timeoutError(): AcquireTimeoutError {
     const { clock, timeout } = this.#terms;
-    const missing = this.#parts.find((part) => !this.#held.has(part));
+    const missing = this.parts.find((part) => part.handle === undefined);
     const name = missing?.semaphore.name ?? '';
     const waited = clock.monotonic() - this.#started;
     return new AcquireTimeoutError(
       { name, timeout, waited, attempts: this.#attempts, heldHere: missing?.semaphore.heldHere },
-      this.#lastError,
+      this.lastError,
     );
   }
 }
@@ -247,8 +220,8 @@ export class OrderedAcquisition {
  * By their bytes, and not as JavaScript compares strings, so that programs in other languages can
  * keep the order.
  */
-function inOrder(parts: readonly Part[]): Part[] {
-  const named = parts.map((part) => ({ bytes: Buffer.from(part.semaphore.name), part }));
+function inOrder(parts: ReadonlySet<Part>): Part[] {
+  const named = [...parts].map((part) => ({ bytes: Buffer.from(part.semaphore.name), part }));
   named.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
   const ordered = named.map(({ part }) => part);
   const twice = ordered.find((part, i) => part.semaphore.name === ordered[i - 1]?.semaphore.name);

@@ -1,17 +1,16 @@
-import { EventEmitter } from 'node:events';
-import { MOST_PERMITS } from '../backends/protocol.js';
-import type { Handle } from '../handle.js';
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
-import type { SemaphoreTarget } from '../mutex.js';
-import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
-import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
-import { runHolding } from '../core/use.js';
-import { onceListened } from '../events.js';
-import type { SemaphoreEvents } from '../semaphore-types.js';
-import { Semaphore } from '../semaphore.js';
 import { formatValue } from '../arguments/shown.js';
 import { rangeError, typeError } from '../arguments/validation.js';
+import { MOST_PERMITS } from '../backends/protocol.js';
+import { runHolding } from '../core/use.js';
+import type { Handle } from '../handle.js';
+import type { SemaphoreTarget } from '../mutex.js';
+import { type AcquireOptions, checkFunction, resolveAcquire } from '../options.js';
+import type { SemaphoreOptions, WaitOptions } from '../options.js';
+import type { SemaphoreEvents } from '../semaphore-types.js';
+import { Semaphore } from '../semaphore.js';
+import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
 /** As for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<
@@ -41,7 +40,7 @@ const DEFAULT_LIMIT = 1000;
  * A holder whose lease is lost may still read or write until it looks at its handle; compare the
  * fencing tokens of writers.
  */
-export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
+export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
   /**
    * The semaphore underneath, for `inspect` and `revoke`. A limit that is stored in it breaks the
    * lock.
@@ -56,7 +55,6 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
-    super();
     checkOptions(options, SEMAPHORE_OPTIONS);
     const { limit = DEFAULT_LIMIT } = options;
     for (const option of ['rate', 'groupLimit']) {
@@ -66,16 +64,11 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
         `${option}: expected none, because a writer takes all permits, got ${formatValue(value)}`,
       );
     }
-    this.#limit = integer('limit', limit, 1, MOST_PERMITS);
-    this.semaphore = new Semaphore(target, name, { ...options, limit });
-    onceListened(this, 'warning', () => {
-      this.semaphore.on('warning', (warning) => this.emit('warning', warning));
-    });
-  }
-
-  /** The name of the lock and of its semaphore. */
-  get name(): string {
-    return this.semaphore.name;
+    integer('limit', limit, 1, MOST_PERMITS);
+    const semaphore = new Semaphore(target, name, { ...options, limit });
+    super(semaphore);
+    this.semaphore = semaphore;
+    this.#limit = limit;
   }
 
   /**
@@ -129,20 +122,6 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
     throw rangeError(
       `limit: expected ${this.#limit} stored for ${JSON.stringify(this.name)}, or none, got ${limit}`,
     );
-  }
-
-  /**
-   * Takes the lock from its holders, as `close` of a semaphore. The client stays open.
-   * @param options `drain` in milliseconds for which holders keep the lock, default 0
-   * @throws {TypeError | RangeError} for wrong options, and for nothing else
-   */
-  close(options: CloseOptions = {}): Promise<void> {
-    return this.semaphore.close(options);
-  }
-
-  /** `close()` without `drain`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

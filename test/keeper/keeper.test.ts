@@ -2,8 +2,15 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 
-import { type Handle, MemoryBackend, Semaphore } from '../../src/index.js';
+import {
+  type Handle,
+  MemoryBackend,
+  type RedisTarget,
+  Semaphore,
+  systemClock,
+} from '../../src/index.js';
 import { Keeper, type KeeperOptions, type KeeperWarning } from '../../src/keeper/index.js';
+import { MemoryQuorumNode } from '../quorum/memory-node.js';
 import {
   type BothKinds,
   ClientFixture,
@@ -423,6 +430,9 @@ describeWithServer('a keeper', (server) => {
     const open = (options: object): Semaphore =>
       new Semaphore(new MemoryBackend(), 'a', { limit: 1, ...options });
     expect(() => open({ keeper })).to.throw(TypeError, /keeper: expected none in memory/);
+    const masters = [new MemoryQuorumNode(systemClock)] as unknown as RedisTarget;
+    const onMasters = () => new Semaphore(masters, 'a', { limit: 1, keeper });
+    expect(onMasters).to.throw(TypeError, /keeper: expected none on several masters/);
     expect(() => open({ keeper: {} })).to.throw(TypeError, /keeper: expected a Keeper/);
   });
 });

@@ -8,7 +8,7 @@ import { createClient as createClient5 } from 'redis-5';
 
 import type { RedisConnection } from '../../src/index.js';
 import { MemoryBackend, quorum, Semaphore } from '../../src/index.js';
-import { MAX_PERMITS_PER_CALL } from '../../src/backends/quorum/batch-size.js';
+import { MAX_PERMITS_PER_CALL } from '../../src/backends/quorum/asking.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { nodeName } from '../../src/backends/quorum/node-name.js';
 import { backendOf } from '../../src/clients.js';

@@ -15,7 +15,8 @@ Lets processes contend for a semaphore while faults strike, and checks what they
   --minutes M    for how long faults strike (default: 1)
   --ttl T        of the semaphore, in milliseconds, at least 100 (default: 1000)
   --topology T   ${topologyNames.join(', ')} (default: single)
-  --keeper       each process has a keeper, and its loop is blocked at times
+  --keeper       each process has a keeper, and its loop is blocked at times; not with
+                 --topology quorum, where a semaphore refuses a keeper
   --out FOLDER   where history and report go (default: chaos-report)
   --plan         prints the plan and ends
 `;
@@ -62,7 +63,9 @@ export function readCommandLine(args: readonly string[]): ChaosArguments {
     throw new RangeError(`--topology must be one of ${topologyNames.join(', ')}: ${topology}`);
   }
   if (keeper && !keeperFits(topology)) {
-    throw new RangeError(`--keeper: no keeper works with --topology ${topology}`);
+    throw new RangeError(
+      `--keeper: expected none with --topology ${topology}: a keeper has a single client, and a semaphore on several masters refuses it with a TypeError`,
+    );
   }
   return { seed, minutes, ttl, topology, keeper, out, planOnly: values.plan, help: values.help };
 }

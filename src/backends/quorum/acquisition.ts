@@ -1,12 +1,9 @@
 import type { AcquireCall, AcquireVerdict } from '../backend.js';
-import type { Instant } from '../../time/clock.js';
-import { elapsedSince, instant, randomBy } from '../../time/clock.js';
+import { elapsedSince, type Instant, instant, randomBy } from '../../time/clock.js';
 import { validityLeft } from '../../time/server-clock.js';
-import { nodeTimeout, SilentNodeError } from './node-link.js';
+import { type Answers, nodeTimeout, repliedIn, SilentNodeError } from './asking.js';
 import type { Quorum } from './quorum.js';
-import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
-import type { Answers } from './round.js';
-import { repliedIn } from './round.js';
+import type { HoldReply, HoldRequest } from './quorum-node.js';
 import type { Candidate } from './tickets.js';
 import { Votes } from './votes.js';
 
@@ -37,20 +34,15 @@ export class Acquisition {
   otherLimit: number | undefined;
   readonly #quorum: Quorum;
   readonly #call: AcquireCall;
-  readonly #terms: Terms;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
   /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
-  /** The highest fencing token that a node gave. */
-  #highest = 0;
 
   constructor(quorum: Quorum, call: AcquireCall) {
-    const { key, limit, ttl } = call;
     this.#quorum = quorum;
     this.#call = call;
-    this.#terms = { key, limit, ttl };
     this.#started = instant(quorum.clock);
     this.#candidates = call.requests.map((request) => ({
       request,
@@ -88,7 +80,7 @@ export class Acquisition {
     this.#roundTime = this.#quorum.clock.monotonic() - before;
     const { replies } = answers;
     this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
-    const otherSet = this.#quorum.findOtherSet(this.#terms.key, answers);
+    const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
     for (const candidate of candidates) {
       candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];
     }
@@ -109,7 +101,7 @@ export class Acquisition {
   #take(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
-      candidate.attempt = this.#quorum.nextAttempt();
+      candidate.attempt = this.#quorum.attempts += 1;
       candidate.progress = 'open';
       candidate.token = undefined;
       const slots = this.#contested.splice(0, candidate.request.permits);
@@ -123,17 +115,12 @@ export class Acquisition {
     return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
   }
 
-  /** Only what the nodes answer now counts as their votes. */
   #hold(
     candidates: readonly Candidate[],
     requests: readonly HoldRequest[],
     isDecided: (answers: Answers<HoldReply>) => boolean,
   ): Promise<Answers<HoldReply>> {
-    const votes = candidates.map((candidate) => {
-      candidate.votes = new Votes(this.#quorum.majorities, candidate.request.permits);
-      return candidate.votes;
-    });
-    return this.#quorum.hold(this.#terms, requests, votes, this.#timeLeft(), isDecided);
+    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
@@ -157,15 +144,16 @@ export class Acquisition {
    * so already.
    */
   async #agree(winners: readonly Candidate[]): Promise<void> {
+    let highest = 0;
     for (let proposals = 0; ; proposals += 1) {
       for (const winner of winners) winner.token ??= winner.votes.tokenWith(winner.slots);
       const open = winners.filter(({ token }) => token === undefined);
       if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return;
       // Tokens that rise with the tickets and are above all that are known: a node gives each of
       // them, or a higher one.
-      this.#highest = Math.max(this.#highest, ...open.map(({ votes }) => votes.highestToken));
+      highest = Math.max(highest, ...open.map(({ votes }) => votes.highestToken));
       const headroom = randomBy(this.#quorum.clock) * proposals * MAX_HEADROOM_US;
-      const first = this.#highest + 1 + Math.ceil(headroom);
+      const first = highest + 1 + Math.ceil(headroom);
       const requests = open.map((winner, i) => {
         return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });
@@ -196,7 +184,7 @@ export class Acquisition {
     const requests = won.map((winner) => this.#requestOf(winner, 'take'));
     links.forEach((_, node) => {
       const holdings = won.map(({ votes }) => votes.holdings[node]);
-      this.#quorum.reconcile(node, this.#terms, requests, holdings);
+      this.#quorum.reconcile(node, this.#call, requests, holdings);
     });
   }
 
@@ -212,7 +200,7 @@ export class Acquisition {
       const isRefused = reply !== undefined && votes.holdings[node] === undefined;
       // Of a winner the votes are those for its token.
       if ((isRefused && slots.length === 0) || errors[node] instanceof SilentNodeError) return;
-      this.#quorum.rollBack(node, this.#terms.key, request.id, attempt);
+      this.#quorum.rollBack(node, this.#call.key, request.id, attempt);
     });
   }
 

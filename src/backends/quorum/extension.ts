@@ -1,9 +1,7 @@
-import { MIN_NODE_TIMEOUT_MS, nodeTimeout } from './node-link.js';
-import { permitsOf } from './batch-size.js';
+import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout } from './asking.js';
+import { permitsOf, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
-import type { Answers } from './round.js';
-import { repliedIn } from './round.js';
 import type { HeldTicket } from './tickets.js';
 import { hasAll, Votes } from './votes.js';
 
@@ -14,95 +12,62 @@ interface Member {
   readonly id: string;
   /** As this process knew it before. */
   readonly known: HeldTicket | undefined;
-  readonly votes: Votes;
+  votes: Votes;
 }
 
-/** One call of `extend`. */
-export class Extension {
-  readonly #quorum: Quorum;
-  readonly #terms: Terms;
-  readonly #started: number;
-
-  constructor(quorum: Quorum, { key, limit, ttl }: Terms) {
-    this.#quorum = quorum;
-    this.#terms = { key, limit, ttl };
-    this.#started = quorum.clock.monotonic();
+/**
+ * One for each ticket: whether a majority has it. Throws when that is not known.
+ *
+ * Where nodes that lost a ticket are up, and nodes that have it are not, it is put back where it is
+ * missing. While its last confirmed lease runs, its other nodes still have it, so no other ticket
+ * can have won its slots meanwhile.
+ */
+export async function extendTickets(
+  quorum: Quorum,
+  terms: Terms,
+  tickets: readonly { readonly id: string }[],
+): Promise<boolean[]> {
+  const { clock, held, majorities } = quorum;
+  const until = clock.monotonic() + terms.ttl;
+  const shortest = Math.min(nodeTimeout(terms.ttl), terms.ttl * TIMEOUT_FRACTION);
+  const timeoutMs = Math.max(MIN_NODE_TIMEOUT_MS, shortest);
+  const hold = (members: readonly Member[], requests: readonly HoldRequest[]) => {
+    const isDecided = (answers: Answers<HoldReply>): boolean =>
+      !members.some((member) => isUndecided(member, answers));
+    return quorum.hold(terms, requests, members, timeoutMs, isDecided);
+  };
+  const members = tickets.map(({ id }): Member => {
+    return { id, known: held.get(id), votes: new Votes(majorities, permitsOf(id)) };
+  });
+  const answers = await hold(members, members.map(extending));
+  const undecided = members.filter((member) => isUndecided(member, answers));
+  const missing = undecided.filter(({ id }) => held.get(id) !== undefined);
+  const requests = missing.flatMap(({ id }) => held.requestFor(id, 'restore') ?? []);
+  if (requests.length > 0) await hold(missing, requests);
+  const kept = members.filter((member) => slotsOf(member) !== undefined);
+  for (const member of members) {
+    if (kept.includes(member)) confirm(quorum, member, until);
+    else if (!undecided.includes(member)) held.lose(member.id);
   }
+  // A node that lost its data gets all in one call.
+  answers.replies.forEach((reply, node) => {
+    const holdings = kept.map(({ votes }) => votes.holdings[node]);
+    if (reply) quorum.reconcile(node, terms, kept.map(extending), holdings);
+  });
+  if (undecided.some((member) => !kept.includes(member))) throw quorum.errorFor(answers);
+  return members.map((member) => kept.includes(member));
+}
 
-  /** One for each ticket: whether a majority has it. Throws when that is not known. */
-  async run(tickets: readonly { readonly id: string }[]): Promise<boolean[]> {
-    const { held, majorities } = this.#quorum;
-    const members = tickets.map(({ id }): Member => {
-      return { id, known: held.get(id), votes: new Votes(majorities, permitsOf(id)) };
-    });
-    const answers = await this.#hold(members, members.map(extending));
-    const unknown = ~repliedIn(answers);
-    const undecided = members.filter((member) => isUndecided(member, unknown));
-    const decided = members.filter((member) => !undecided.includes(member));
-    for (const member of decided) {
-      if (slotsOf(member) === undefined) held.lose(member.id);
-      else this.#confirm(member);
-    }
-    this.#reconcile(decided, decided.map(extending), answers);
-    if (undecided.length > 0) await this.#rescue(undecided, answers);
-    return members.map((member) => slotsOf(member) !== undefined);
-  }
-
-  #hold(members: readonly Member[], requests: readonly HoldRequest[]): Promise<Answers<HoldReply>> {
-    const { ttl } = this.#terms;
-    const timeoutMs = Math.min(nodeTimeout(ttl), ttl * TIMEOUT_FRACTION);
-    return this.#quorum.hold(
-      this.#terms,
-      requests,
-      members.map(({ votes }) => votes),
-      Math.max(MIN_NODE_TIMEOUT_MS, timeoutMs),
-      (answers) => !members.some((member) => isUndecided(member, ~repliedIn(answers))),
-    );
-  }
-
-  #confirm(member: Member): void {
-    const { id, known, votes } = member;
-    const { held } = this.#quorum;
-    if (held.wasReleased(id)) return;
-    const attempts = votes.holdings.map((holding) => holding?.attempt ?? 0);
-    held.set(id, {
-      slots: slotsOf(member) ?? [],
-      token: known?.token ?? votes.tokenWith([]) ?? votes.highestToken,
-      attempt: known?.attempt ?? Math.max(...attempts),
-      label: known?.label ?? '',
-      until: this.#started + this.#terms.ttl,
-    });
-  }
-
-  /** A node that lost its data gets all in one call. */
-  #reconcile(
-    members: readonly Member[],
-    requests: readonly HoldRequest[],
-    { replies }: Answers<HoldReply>,
-  ): void {
-    replies.forEach((reply, node) => {
-      const holdings = members.map(({ votes }) => votes.holdings[node]);
-      if (reply) this.#quorum.reconcile(node, this.#terms, requests, holdings);
-    });
-  }
-
-  /**
-   * Nodes that lost a ticket are up, nodes that have it are not: it is put back where it is
-   * missing. While its last confirmed lease runs, its other nodes still have it, so nobody else can
-   * have won its slots meanwhile.
-   */
-  async #rescue(undecided: readonly Member[], answers: Answers<HoldReply>): Promise<void> {
-    const { held } = this.#quorum;
-    const failure = this.#quorum.errorFor(answers);
-    const requests = undecided.flatMap(({ id }) => held.requestFor(id, 'restore') ?? []);
-    if (requests.length < undecided.length) throw failure;
-    const again = await this.#hold(undecided, requests);
-    for (const member of undecided) {
-      if (slotsOf(member) === undefined) throw failure;
-      this.#confirm(member);
-    }
-    this.#reconcile(undecided, requests, again);
-  }
+function confirm({ held }: Quorum, member: Member, until: number): void {
+  const { id, known, votes } = member;
+  if (held.wasReleased(id)) return;
+  held.set(id, {
+    slots: slotsOf(member) ?? [],
+    token: known?.token ?? votes.tokenWith([]) ?? votes.highestToken,
+    attempt: known?.attempt ?? Math.max(...votes.holdings.map((holding) => holding?.attempt ?? 0)),
+    label: known?.label ?? '',
+    until,
+  });
 }
 
 /** The slots that a majority holds for it, if all that it needs are there. */
@@ -112,8 +77,8 @@ function slotsOf({ known, votes }: Member): readonly number[] | undefined {
 }
 
 /** Nodes that gave no reply could make the difference. */
-function isUndecided(member: Member, unknown: number): boolean {
-  return slotsOf(member) === undefined && member.votes.canWin(unknown);
+function isUndecided(member: Member, answers: Answers<HoldReply>): boolean {
+  return slotsOf(member) === undefined && member.votes.canWin(~repliedIn(answers));
 }
 
 function extending({ id, votes: { permits } }: Member): HoldRequest {

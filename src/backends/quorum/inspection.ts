@@ -1,5 +1,5 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import { askAll, MAX_NODE_TIMEOUT_MS } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { nodesWhere, Votes } from './votes.js';
@@ -14,7 +14,7 @@ export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,
 ): Promise<InspectReply> {
-  const answers = await quorum.ask<ListReply>({
+  const answers = await askAll<ListReply>(quorum, {
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
     // A silent node is waited for: with its vote a ticket may have a majority.

@@ -1,6 +1,5 @@
 import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
-import type { Majorities } from './votes.js';
-import { nodesWhere } from './votes.js';
+import { type Majorities, nodesWhere } from './votes.js';
 
 /** What each node replied; undefined: nothing. */
 type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
@@ -44,20 +43,13 @@ export class NodeSets {
     return own === undefined || this.#majorities.reachedBy(recording);
   }
 
-  /** The foreign sets of each node. */
-  foreignIn(replies: Replies): string[][] {
+  /** A foreign set of each node that has one. */
+  foreignIn(replies: Replies): (string | undefined)[] {
     const own = this.claim?.set;
     return replies.map((reply) => {
-      const sets = reply?.sets.map(({ set }) => set) ?? [];
-      return own === undefined ? [] : sets.filter((set) => !haveCommonList(set, own));
+      if (own === undefined) return undefined;
+      return reply?.sets.find(({ set }) => !haveCommonList(set, own))?.set;
     });
-  }
-
-  /** A message with both sets. */
-  describe(foreign: readonly (readonly string[])[]): string {
-    const node = foreign.findIndex((sets) => sets.length > 0);
-    const other = formatSet(foreign[node]?.[0] ?? '');
-    return `this process lists the nodes ${formatSet(this.claim?.set ?? '')}, but node ${node} is in use by processes that list ${other}`;
   }
 }
 

@@ -1,16 +1,14 @@
 import type * as port from '../backend.js';
-import type { Clock } from '../../time/clock.js';
-import { systemClock } from '../../time/clock.js';
+import { type Clock, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { Acquisition } from './acquisition.js';
-import { MAX_PERMITS_PER_CALL } from './batch-size.js';
-import { Extension } from './extension.js';
+import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
-import type { HazardListener, QuorumSettings } from './quorum.js';
-import { Quorum } from './quorum.js';
-import type { QuorumNode } from './quorum-node.js';
-import { releaseTickets } from './release.js';
+import { type Answers, askAll, MAX_NODE_TIMEOUT_MS, MAX_PERMITS_PER_CALL } from './asking.js';
+import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
+import type { DropCall, DropReply, QuorumNode } from './quorum-node.js';
+import { nodesWhere } from './votes.js';
 
 /** Part of the ttl in which the batches of one call begin. */
 const BATCHES_FRACTION = 1 / 4;
@@ -80,12 +78,8 @@ export class QuorumBackend implements port.Backend {
   async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
     const { limit, notAfter = Infinity, requests } = call;
     const verdicts = new Map<string, port.AcquireVerdict>();
-    let otherLimit: number | undefined;
     const isLate = this.clock.monotonic() > notAfter;
-    if (!isLate) {
-      await this.#renewHeld(call, verdicts);
-      otherLimit = await this.#acquireFresh(call, verdicts);
-    }
+    const otherLimit = isLate ? undefined : await this.#serve(call, verdicts);
     return {
       ...this.#reply(),
       otherLimit,
@@ -100,32 +94,24 @@ export class QuorumBackend implements port.Backend {
     };
   }
 
-  /** The same ticket again for an id that was granted before. */
-  async #renewHeld(
-    call: port.AcquireCall,
-    verdicts: Map<string, port.AcquireVerdict>,
-  ): Promise<void> {
-    const { held } = this.#quorum;
-    const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
-    if (renewed.length === 0) return;
-    const extended = await new Extension(this.#quorum, call).run(renewed);
-    renewed.forEach(({ id }, i) => {
-      const ticket = held.get(id);
-      if (extended[i] !== true || ticket === undefined) return;
-      verdicts.set(id, { kind: 'granted', fencingToken: ticket.token, slots: ticket.slots });
-    });
-  }
-
   /**
-   * In batches, while their leases have hardly begun: the caller asks again for what is left. What
-   * runs already is answered by the call that runs.
+   * The same ticket again for an id that was granted before. Others in batches, while their leases
+   * have hardly begun: the caller asks again for what is left. What runs already is answered by the
+   * call that runs.
    * @returns the limit of another caller
    */
-  async #acquireFresh(
+  async #serve(
     call: port.AcquireCall,
     verdicts: Map<string, port.AcquireVerdict>,
   ): Promise<number | undefined> {
-    const { open, batches } = this.#quorum;
+    const { open, held, batches } = this.#quorum;
+    const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
+    if (renewed.length > 0) await extendTickets(this.#quorum, call, renewed);
+    for (const { id } of renewed) {
+      const ticket = held.get(id);
+      if (ticket === undefined) continue;
+      verdicts.set(id, { kind: 'granted', fencingToken: ticket.token, slots: ticket.slots });
+    }
     const fresh = call.requests.filter(
       ({ id, permits }) => permits <= call.limit && !verdicts.has(id) && !open.has(id),
     );
@@ -152,7 +138,7 @@ export class QuorumBackend implements port.Backend {
       calls.map(async (call) => {
         const extended: boolean[] = [];
         for (const part of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await new Extension(this.#quorum, call).run(part)));
+          extended.push(...(await extendTickets(this.#quorum, call, part)));
         }
         return { ...this.#reply(), extended };
       }),
@@ -164,18 +150,51 @@ export class QuorumBackend implements port.Backend {
   }
 
   async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
-    const { open, held, batches } = this.#quorum;
+    const { open, held, batches, sets } = this.#quorum;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
       const candidate = open.get(id);
       if (candidate !== undefined) candidate.cancelled = true;
       held.release(id);
     }
+    const origin = sets.originOf(wereHeld);
     const released: boolean[] = [];
-    for (const part of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
-      released.push(...(await releaseTickets(this.#quorum, call.key, part, wereHeld)));
+    for (const tickets of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
+      released.push(...(await this.#drop({ key: call.key, origin, tickets })));
     }
     return { ...this.#reply(), released };
+  }
+
+  /**
+   * Gives tickets back on all nodes; one for each: whether a majority had it. Nodes that fail are
+   * reported again in the background. Throws when it cannot be reported, and then a second try may
+   * find nothing.
+   */
+  async #drop(call: DropCall): Promise<boolean[]> {
+    const quorum = this.#quorum;
+    const retryOn = (node: number): void => {
+      for (const { id, attempt } of call.tickets) quorum.rollBack(node, call.key, id, attempt);
+    };
+    const verdictOn = ({ replies }: Answers<DropReply>, i: number): boolean | undefined => {
+      const having = nodesWhere(replies, (reply) => reply?.dropped[i] === true);
+      const lacking = nodesWhere(replies, (reply) => reply?.dropped[i] === false);
+      if (quorum.majorities.reachedBy(having)) return true;
+      return quorum.majorities.possibleWithout(lacking) ? undefined : false;
+    };
+    const answers = await askAll<DropReply>(quorum, {
+      timeoutMs: MAX_NODE_TIMEOUT_MS,
+      send: (node, { timeoutMs }) => node.drop({ ...call, timeoutMs }),
+      isDecided: (given) => call.tickets.every((_, i) => verdictOn(given, i) !== undefined),
+      onLate: (node, reply) => reply ?? retryOn(node),
+    });
+    answers.errors.forEach((error, node) => {
+      if (error !== undefined) retryOn(node);
+    });
+    return call.tickets.map((_, i) => {
+      const verdict = verdictOn(answers, i);
+      if (verdict === undefined) throw quorum.errorFor(answers);
+      return verdict;
+    });
   }
 
   inspect(call: port.InspectCall): Promise<port.InspectReply> {

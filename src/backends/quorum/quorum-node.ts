@@ -58,27 +58,27 @@ export interface SetClaim {
  */
 export type HoldMode = 'take' | 'extend' | 'assign' | 'restore';
 
-export interface HoldRequest {
-  readonly id: string;
-  readonly mode: HoldMode;
+/** Slots of one ticket, with what they were given. */
+export interface Holding {
+  readonly slots: readonly number[];
+  /**
+   * The fencing token, in microseconds. Of a node: the highest that it had ever given out or heard
+   * of when it gave this one.
+   */
+  readonly token: number;
   /**
    * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names
    * it, so that the rollback of one try never takes away what a later one has won.
    */
   readonly attempt: number;
-  readonly permits: number;
-  readonly slots: readonly number[];
-  /** The fencing token, in microseconds. */
-  readonly token: number;
-  readonly label: string;
 }
 
-/** What a node holds for a ticket. */
-export interface Holding {
-  readonly slots: readonly number[];
-  /** Highest that the node had ever given out or heard of when it gave this one. */
-  readonly token: number;
-  readonly attempt: number;
+/** What a node should hold for a ticket. */
+export interface HoldRequest extends Holding {
+  readonly id: string;
+  readonly mode: HoldMode;
+  readonly permits: number;
+  readonly label: string;
 }
 
 export interface NodeReply {

@@ -1,18 +1,12 @@
 import type { SemaphoreKey } from '../backend.js';
-import type { Clock } from '../../time/clock.js';
-import { randomBy } from '../../time/clock.js';
+import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
-import { BatchSize } from './batch-size.js';
-import { NodeLink, nodeTimeout } from './node-link.js';
+import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
 import { formatSet, NodeSets, setName } from './node-sets.js';
 import type * as port from './quorum-node.js';
-import type { Answers, Question } from './round.js';
-import { askAll, repliedIn } from './round.js';
-import type { Candidate } from './tickets.js';
-import { Tickets } from './tickets.js';
-import type { Votes } from './votes.js';
-import { Majorities, nodesWhere, sameSlots } from './votes.js';
+import { type Candidate, Tickets } from './tickets.js';
+import { Majorities, nodesWhere, sameSlots, Votes } from './votes.js';
 
 /** How often a ticket is put back on a node where another contender is just trying for its slot. */
 const MOST_RESTORES = 3;
@@ -43,9 +37,10 @@ export class Quorum {
   /** The tickets that were won. */
   readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
+  /** How many tries of tickets there were. */
+  attempts = 0;
   /** Each hears of another set once; with its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
-  #attempts = 0;
   /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
   #longestTtl = 0;
 
@@ -61,11 +56,6 @@ export class Quorum {
     this.held = new Tickets(clock);
   }
 
-  nextAttempt(): number {
-    this.#attempts += 1;
-    return this.#attempts;
-  }
-
   /**
    * The nodes' clocks are never compared; this is what a fencing token should at least be, in
    * microseconds.
@@ -74,26 +64,22 @@ export class Quorum {
     return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
   }
 
-  ask<Reply extends port.NodeReply>(question: Question<Reply>): Promise<Answers<Reply>> {
-    return askAll(this.links, this.clock, question);
-  }
-
-  /** Asks all nodes to hold tickets, and counts what each node holds as its votes for them. */
+  /** Asks all nodes to hold tickets. Only what they answer now counts as their votes. */
   async hold(
     terms: port.Terms,
     requests: readonly port.HoldRequest[],
-    votes: readonly Votes[],
+    tickets: readonly { votes: Votes }[],
     timeoutMs: number,
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
     this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
-    const { claim } = this.sets;
-    const answers = await this.ask<port.HoldReply>({
+    for (const each of tickets) each.votes = new Votes(this.majorities, each.votes.permits);
+    const answers = await askAll<port.HoldReply>(this, {
       timeoutMs,
-      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
+      send: this.#holding(terms, requests),
       isDecided: (given, node) => {
         const reply = given.replies[node];
-        if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
+        tickets.forEach(({ votes }, i) => (votes.holdings[node] = reply?.holdings[i]));
         return isDecided(given);
       },
       onLate: (node, reply) => {
@@ -103,6 +89,12 @@ export class Quorum {
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
     this.batches.learn(permits, answers);
     return answers;
+  }
+
+  #holding({ key, limit, ttl }: port.Terms, requests: readonly port.HoldRequest[]) {
+    const { claim } = this.sets;
+    return (node: port.QuorumNode, timing: port.CallTiming) =>
+      node.hold({ key, limit, ttl, ...timing, claim, requests });
   }
 
   /**
@@ -146,11 +138,8 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
-    const { claim } = this.sets;
-    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (to, timing) =>
-      to.hold({ ...terms, ...timing, claim, requests }),
-    );
-    const reply = await calling?.catch(() => undefined);
+    const send = this.#holding(terms, requests);
+    const reply = await this.links[node]?.call(nodeTimeout(terms.ttl), send).catch(() => undefined);
     if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
   }
 
@@ -170,15 +159,15 @@ export class Quorum {
    */
   findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
     const foreign = this.sets.foreignIn(replies);
-    if (foreign.flat().length === 0 || this.sets.isProvenIn(replies)) return undefined;
-    const message = this.sets.describe(foreign);
+    if (!foreign.some(Boolean) || this.sets.isProvenIn(replies)) return undefined;
+    const own = formatSet(this.sets.claim?.set ?? '');
+    const node = foreign.findIndex(Boolean);
+    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${formatSet(foreign[node] ?? '')}`;
     for (const [listener, place] of this.#listeners) {
       if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
     }
     if (this.sets.claim?.otherSet === 'warn') return undefined;
-    const reasons = foreign.map(([set]) =>
-      set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
-    );
+    const reasons = foreign.map((set) => set && new Error(`in use as one of ${formatSet(set)}`));
     return new QuorumError(this.majorities.needed, reasons, message);
   }
 
@@ -188,7 +177,7 @@ export class Quorum {
    */
   isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
     if (this.sets.isProvenIn(replies)) return true;
-    if (!hasWon && this.sets.foreignIn(replies).flat().length === 0) return true;
+    if (!hasWon && !this.sets.foreignIn(replies).some(Boolean)) return true;
     return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
   }
 

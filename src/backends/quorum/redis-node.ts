@@ -1,24 +1,20 @@
-import type { Item, Owner } from '../../core/batcher.js';
-import { Batcher } from '../../core/batcher.js';
+import { Batcher, type Item, type Owner } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
-import type { Clock } from '../../time/clock.js';
-import { systemClock } from '../../time/clock.js';
+import { type Clock, systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { placeOf } from '../place-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
-import type { Script } from '../redis/compose-script.js';
-import { script } from '../redis/compose-script.js';
+import { type Script, script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
 import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
-import { permitsOf } from './batch-size.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import { list, milliseconds, TIME, textOf, UnexpectedReplyError } from '../redis/wire-text.js';
+import { MAX_NODE_TIMEOUT_MS, permitsOf } from './asking.js';
 import type * as port from './quorum-node.js';
-import type { ParseLine } from './redis-replies.js';
-import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
+import { LateCallError } from './quorum-node.js';
 
 const holdScript = script('quorum-hold');
 const dropScript = script('quorum-drop');
@@ -153,11 +149,7 @@ export class RedisQuorumNode implements port.QuorumNode {
         name: which.name,
         mostIds: MOST_SHARED_PERMITS,
         weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
-        run: (parts) =>
-          this.#runFor(
-            which,
-            parts.map(({ owner }) => owner),
-          ),
+        run: (parts) => this.#runFor(which, parts),
         timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.timeoutMs)),
         deliver: ({ owner }, reply, call) => owner.answer(reply, call),
       },
@@ -171,14 +163,13 @@ export class RedisQuorumNode implements port.QuorumNode {
 
   async #runFor<Reply>(
     which: Script,
-    calls: readonly NodeCall<Reply>[],
+    parts: readonly { readonly owner: NodeCall<Reply> }[],
   ): Promise<readonly (Reply | Error)[]> {
-    const keys = calls.flatMap((call) => call.keys);
-    const args = calls.flatMap((call) => [String(call.args.length), ...call.args]);
-    const parsers = calls.map(({ parse }) => parse);
-    const running = this.#run(which, keys, args, (reply) =>
-      parseReplies(which.name, reply, parsers),
-    );
+    const keys = parts.flatMap(({ owner }) => owner.keys);
+    const args = parts.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
+    const parsers = parts.map(({ owner }) => owner.parse);
+    const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
+    const running = this.#run(which, keys, args, read);
     // What may grant runs on a server that is fit for it.
     const isTrusted = which !== holdScript || this.#check.passed;
     const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);
@@ -204,4 +195,71 @@ export class RedisQuorumNode implements port.QuorumNode {
     };
     return runScript(this.#connection, which, keys, args, noted, isNew);
   }
+}
+
+/** What is read from the line of one semaphore; undefined where that is no line of the script. */
+type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
+
+/** For each semaphore its reply, or why it alone has none; see `quorum-store.lua`. */
+function parseReplies<Reply>(name: string, reply: unknown, parsers: readonly ParseLine<Reply>[]) {
+  const [now = '', ...lines] = textOf(reply).split('\n');
+  if (!TIME.test(now) || lines.length !== parsers.length) {
+    throw new UnexpectedReplyError(name, reply);
+  }
+  const time = milliseconds(now);
+  const replies = parsers.map((parse, i): Reply | Error => {
+    const line = lines[i] ?? '';
+    if (line === 'late') return new LateCallError(time);
+    if (line.startsWith('!')) return new Error(line.slice(1));
+    return parse(line, time) ?? new UnexpectedReplyError(name, reply);
+  });
+  return { time, replies };
+}
+
+function parseHold(requests: number): ParseLine<port.HoldReply> {
+  return (line, time) => {
+    const [other = '', free = '', verdicts = '', sets] = line.split('|');
+    const holdings = verdicts.split(';').map((text) => {
+      const [slots = '', token, attempt] = text.split(' ');
+      return slots === '' ? undefined : holdingIn(slots, token, attempt);
+    });
+    if (sets === undefined || holdings.length !== requests) return undefined;
+    const otherLimit = other === '' ? undefined : Number(other);
+    return { time, free: slotsIn(free), holdings, otherLimit, sets: setsIn(sets) };
+  };
+}
+
+function parseDrop(tickets: number): ParseLine<port.DropReply> {
+  return (line, time) => {
+    if (line.length !== tickets) return undefined;
+    return { time, dropped: Array.from(line, (digit) => digit === '1') };
+  };
+}
+
+/** `cursor`: where the next page starts; '' when done. */
+function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
+  const [now = '', cursor = '', lines] = textOf(reply).split('|');
+  if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);
+  const tickets = list(lines).map((line): port.NodeTicket => {
+    const [id = '', expiry = '', slots = '', token, attempt, granted = '', label = ''] =
+      line.split(' ');
+    const dates = { expiresAt: milliseconds(expiry), grantedAt: milliseconds(granted) };
+    const holding = holdingIn(slots, token, attempt);
+    return { id, ...holding, ...dates, label: decodeURIComponent(label) };
+  });
+  return { time: milliseconds(now), cursor, tickets };
+}
+
+function holdingIn(slots: string, token?: string, attempt?: string): port.Holding {
+  return { slots: slotsIn(slots), token: Number(token), attempt: Number(attempt) };
+}
+
+function slotsIn(text: string): number[] {
+  return list(text, ',').map(Number);
+}
+
+/** See `quorum-sets.lua`. */
+function setsIn(text: string): port.RecordedSet[] {
+  const sets = text.matchAll(/\d+ (=?)([^;]+);/g);
+  return Array.from(sets, ([, mark, set = '']) => ({ set, proven: mark === '=' }));
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/clock.js';
 import type { TicketRequest } from '../backend.js';
-import type { HoldMode, HoldRequest } from './quorum-node.js';
+import type { HoldMode, Holding, HoldRequest } from './quorum-node.js';
 import type { Votes } from './votes.js';
 
 /** One request on its way to a majority. */
@@ -21,10 +21,7 @@ export interface Candidate {
 }
 
 /** A ticket that a majority holds, as this process knows it. */
-export interface HeldTicket {
-  readonly slots: readonly number[];
-  readonly token: number;
-  readonly attempt: number;
+export interface HeldTicket extends Holding {
   readonly label: string;
   /** Monotonic time by which it may have expired. */
   readonly until: number;
@@ -81,8 +78,6 @@ export class Tickets {
   /** What a node is sent for it; undefined when it is no longer held. */
   requestFor(id: string, mode: HoldMode): HoldRequest | undefined {
     const ticket = this.get(id);
-    if (ticket === undefined) return undefined;
-    const { slots, token, attempt, label } = ticket;
-    return { id, mode, attempt, permits: slots.length, slots, token, label };
+    return ticket && { ...ticket, id, mode, permits: ticket.slots.length };
   }
 }

@@ -18,7 +18,7 @@ export class Majorities {
     this.nodes = Math.max(...lists.flat()) + 1;
     this.#lists = lists.map((places) => ({
       members: places.reduce((mask, place) => mask | (1 << place), 0),
-      needed: majorityOf(places.length),
+      needed: Math.floor(places.length / 2) + 1,
     }));
   }
 
@@ -44,11 +44,6 @@ export class Majorities {
     });
     return [...nodes].flatMap(([value, mask]) => (this.reachedBy(mask | pending) ? [value] : []));
   }
-}
-
-/** How many of them are a majority. */
-function majorityOf(nodes: number): number {
-  return Math.floor(nodes / 2) + 1;
 }
 
 /** The nodes for which it is true. */

@@ -1,10 +1,6 @@
-import { EventEmitter } from 'node:events';
-
 import { expect } from 'chai';
 
-import type { SemaphoreEvents } from '../../../src/index.js';
 import { ClosedError, KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
-import { SemaphorePool } from '../../../src/many/semaphore-pool.js';
 import { collectUntil } from '../../support/garbage.js';
 import { reasonOf } from '../../support/rejection.js';
 import { StubBackend, watch } from '../stub-backend.js';
@@ -109,21 +105,19 @@ describe('a keyed semaphore', () => {
 });
 
 describe('the semaphores under keys', () => {
-  const owner = Object.assign(new EventEmitter<SemaphoreEvents>(), { name: 'pool' });
-
   it('are kept while held or waited for, and no longer', async () => {
-    const pool = new SemaphorePool(owner, new MemoryBackend({ clock: new ManualClock() }), {});
-    for (let i = 0; i < 500; i += 1) await pool.of(`key ${i}`, 1).use(() => undefined);
-    await holdAndWait(pool);
-    await collectUntil(() => pool.size === 0);
+    const keyed = new KeyedSemaphore(new MemoryBackend({ clock: new ManualClock() }), { limit: 1 });
+    for (let i = 0; i < 500; i += 1) await keyed.use(`key ${i}`, () => undefined);
+    await holdAndWait(keyed);
+    await collectUntil(() => keyed.size === 0);
   });
 
   /** A separate function: what it refers to can be collected once it has ended. */
-  async function holdAndWait(pool: SemaphorePool): Promise<void> {
-    const held = await pool.of('held', 1).acquire();
-    const waiting = pool.of('held', 1).acquire();
-    const other = await pool.of('other', 1).acquire();
-    await collectUntil(() => pool.size === 2);
+  async function holdAndWait(keyed: KeyedSemaphore): Promise<void> {
+    const held = await keyed.acquire('held');
+    const waiting = keyed.acquire('held');
+    const other = await keyed.acquire('other');
+    await collectUntil(() => keyed.size === 2);
     await held.release();
     await (await waiting).release();
     await other.release();

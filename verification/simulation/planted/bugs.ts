@@ -138,7 +138,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock-universal: partial locks stay',
     what: 'What acquireAll has taken before it failed is not given back',
     file: 'many/ordered-acquisition.ts',
-    find: '      void this.#giveBack(this.#parts);\n      throw error;',
+    find: '      void this.#giveBack(this.parts);\n      throw error;',
     replace: '      throw error;',
   },
   {
@@ -253,8 +253,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: majorities of counts',
     what: 'Half of the nodes of a quorum are enough',
     file: 'backends/quorum/votes.ts',
-    find: 'return Math.floor(nodes / 2) + 1;',
-    replace: 'return Math.floor(nodes / 2);',
+    find: 'Math.floor(places.length / 2) + 1,',
+    replace: 'Math.floor(places.length / 2),',
     nodes: 3,
   },
   {

@@ -1,11 +1,12 @@
-import type { SemaphoreKey } from '../backend.js';
-import type { Clock, Instant, Timer } from '../../time/clock.js';
-import { instant, randomBy } from '../../time/clock.js';
-import { withTimeout } from '../../time/call-timeout.js';
-import { ServerClock } from '../../time/server-clock.js';
 import { placeOf } from '../place-of.js';
-import type { CallTiming, DropCall, NodeReply, QuorumNode } from './quorum-node.js';
+import { CallTimeoutError, withTimeout } from '../../time/call-timeout.js';
+import { type Clock, type Instant, instant, randomBy, type Timer } from '../../time/clock.js';
+import { ServerClock } from '../../time/server-clock.js';
+import type { SemaphoreKey } from '../backend.js';
+import { parseTicketId } from '../ticket-id.js';
+import type { CallTiming, DropCall, DropRequest, NodeReply, QuorumNode } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
+import { nodesWhere } from './votes.js';
 
 /** Bounds of how long one node is waited for. */
 export const MIN_NODE_TIMEOUT_MS = 50;
@@ -39,10 +40,10 @@ interface OpenCall {
 }
 
 /** What no longer counts. */
-interface Rollback {
+interface Rollback extends DropRequest {
   readonly key: SemaphoreKey;
-  readonly id: string;
-  readonly attempt: number;
+  /** Of its semaphore and id. */
+  readonly place: string;
   /** Monotonic time by which the node has dropped it by itself. */
   readonly until: number;
 }
@@ -59,7 +60,7 @@ export class NodeLink {
   #isFailing = false;
   /** How long the last call that was answered took. */
   #took = 0;
-  /** By semaphore and id: until the node confirms it. */
+  /** By place: until the node confirms it. */
   readonly #rollbacks = new Map<string, Rollback>();
   readonly #failed: Rollback[] = [];
   #pauseMs = FIRST_PAUSE_MS;
@@ -144,17 +145,17 @@ export class NodeLink {
    * `spanMs`: how long what is there may live.
    */
   rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const place = placeOfTicket({ key, id });
+    const place = `${id} ${placeOf(key)}`;
     const before = this.#rollbacks.get(place);
     const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
-    const rollback = { key, id, attempt: Math.max(before?.attempt ?? 0, attempt), until };
+    const latest = Math.max(before?.attempt ?? 0, attempt);
+    const rollback = { key, id, place, attempt: latest, until };
     this.#rollbacks.set(place, rollback);
     void this.#drop(rollback);
   }
 
   async #drop(rollback: Rollback): Promise<void> {
-    const { key, until } = rollback;
-    const place = placeOfTicket(rollback);
+    const { key, place, until } = rollback;
     const isPending = (): boolean => this.#rollbacks.get(place) === rollback;
     try {
       if (until > this.#clock.monotonic()) {
@@ -184,6 +185,123 @@ export class NodeLink {
   }
 }
 
-function placeOfTicket({ key, id }: Pick<Rollback, 'key' | 'id'>): string {
-  return `${id} ${placeOf(key)}`;
+/** What the nodes answered, in their order. */
+export interface Answers<Reply> {
+  readonly replies: (Reply | undefined)[];
+  /** Why nodes gave no reply. */
+  readonly errors: unknown[];
+  /** The nodes of which neither has come. */
+  pending: number;
+}
+
+export interface Question<Reply extends NodeReply> {
+  /** How long to wait for any node. */
+  readonly timeoutMs: number;
+  readonly send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>;
+  /** Whether what is missing can change nothing any more. `node`: the last that answered. */
+  readonly isDecided: (answers: Answers<Reply>, node: number) => boolean;
+  /** Takes a reply that came when the round was over; undefined: the call has failed. */
+  readonly onLate?: (node: number, reply: Reply | undefined) => void;
+}
+
+/**
+ * Asks all nodes at once, and gives what they answered as soon as that decides, or when the time
+ * for it is over: a node that hangs delays no caller. Never rejects.
+ */
+export function askAll<Reply extends NodeReply>(
+  { links, clock }: { readonly links: readonly NodeLink[]; readonly clock: Clock },
+  { timeoutMs, send, isDecided, onLate }: Question<Reply>,
+): Promise<Answers<Reply>> {
+  return new Promise((resolve) => {
+    const answers: Answers<Reply> = {
+      replies: links.map(() => undefined),
+      errors: links.map(() => undefined),
+      pending: nodesWhere(links, () => true),
+    };
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      timer.cancel();
+      resolve(answers);
+    };
+    const onTimeout = (): void => {
+      if (isOver) return;
+      links.forEach((_, node) => {
+        if ((answers.pending >> node) & 1) answers.errors[node] = new CallTimeoutError(timeoutMs);
+      });
+      end();
+    };
+    // After a stall of the event loop timers run first: what has arrived meanwhile must be read
+    // before it counts as silence.
+    const timer = clock.schedule(() => void setImmediate(onTimeout), timeoutMs, false);
+    links.forEach((link, node) => {
+      const settle = (reply: Reply | undefined, error?: unknown): void => {
+        if (isOver) {
+          onLate?.(node, reply);
+          return;
+        }
+        answers.replies[node] = reply;
+        answers.errors[node] = error;
+        answers.pending &= ~(1 << node);
+        if (isDecided(answers, node) || answers.pending === 0) end();
+      };
+      link.call(timeoutMs, send).then(settle, (error: unknown) => settle(undefined, error));
+    });
+  });
+}
+
+/** The nodes that replied. */
+export function repliedIn({ replies }: Answers<unknown>): number {
+  return nodesWhere(replies, (reply) => reply !== undefined);
+}
+
+/**
+ * In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing
+ * else.
+ */
+export const MAX_PERMITS_PER_CALL = 10_000;
+
+/** They are arguments of a script, and Lua's stack carries a few thousand. */
+const MAX_TICKETS_PER_CALL = 100;
+
+/**
+ * How many permits one call is about: fewer where nodes could not do as many in the time that they
+ * have.
+ */
+export class BatchSize {
+  #permits = MAX_PERMITS_PER_CALL;
+
+  /** In parts that are not too large, none of them empty. */
+  split<T extends { readonly id: string }>(tickets: readonly T[]): T[][] {
+    const parts: T[][] = [];
+    let left = 0;
+    for (const ticket of tickets) {
+      const permits = permitsOf(ticket.id);
+      const last = parts.at(-1);
+      if (last === undefined || permits > left || last.length === MAX_TICKETS_PER_CALL) {
+        parts.push([ticket]);
+        left = this.#permits;
+      } else last.push(ticket);
+      left -= permits;
+    }
+    return parts;
+  }
+
+  /** Adapts to what became of a call about that many permits. */
+  learn(permits: number, answers: Answers<unknown>): void {
+    if (repliedIn(answers) !== 0) {
+      if (2 * permits > this.#permits)
+        this.#permits = Math.min(2 * this.#permits, MAX_PERMITS_PER_CALL);
+    } else if (answers.errors.some(cameTooLate)) {
+      this.#permits = Math.max(1, Math.min(this.#permits, Math.ceil(permits / 2)));
+    }
+  }
+}
+
+function cameTooLate(error: unknown): boolean {
+  return error instanceof CallTimeoutError || error instanceof LateCallError;
+}
+
+export function permitsOf(id: string): number {
+  return parseTicketId(id)?.permits ?? 1;
 }

@@ -1,0 +1,146 @@
+import { EventEmitter } from 'node:events';
+import { formatValue } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
+import { LONGEST_NAME } from '../backends/protocol.js';
+import { WeakGroups } from '../core/weak-groups.js';
+import { ClosedError } from '../errors.js';
+import { runHolding } from '../core/use.js';
+import type { Handle } from '../handle.js';
+import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
+import { checkFunction, type CloseOptions, resolveClose, text } from '../options.js';
+import { Semaphore } from '../semaphore.js';
+import type { PoolReports, TryUseResult } from '../semaphore-types.js';
+import { inSlices } from '../time/in-slices.js';
+import type { CompositeHandle } from './composite-handle.js';
+
+/** In bytes. */
+const LONGEST_OWN_NAME = 128;
+
+/** Warnings that are emitted once for all keys: of an outage, until a call succeeds. */
+const ONCE = /^BACKEND_UNREACHABLE$|_MISMATCH$/;
+
+/**
+ * The semaphores under the keys of one object: made on demand, forgotten when idle, closed
+ * together. They warn as one semaphore.
+ */
+export abstract class KeyedLocks<
+  Keys,
+  Held extends Handle | CompositeHandle,
+  Options,
+  TryOptions extends unknown[],
+  Events extends Record<keyof Events, unknown[]>,
+> extends EventEmitter<Events> {
+  /** As given to the constructor. */
+  readonly name: string;
+  /** @internal */
+  protected readonly target: SemaphoreTarget;
+  readonly #options: MutexOptions;
+  // Kept by their permits and requests alone: unused keys take no memory.
+  readonly #semaphores = new WeakGroups<Semaphore>();
+  readonly #warned = new Set<string>();
+  readonly #reports: PoolReports = {
+    onReply: () => void this.#warned.delete('BACKEND_UNREACHABLE'),
+    onWarning: (warning) => this.report(warning),
+  };
+  #isClosed = false;
+
+  /** @internal */
+  protected constructor(target: SemaphoreTarget, name = 'default', options: MutexOptions) {
+    super();
+    this.name = text('name', name, 1, LONGEST_OWN_NAME);
+    if (name.includes(':')) throw typeError(`name: expected no colon, got ${formatValue(name)}`);
+    this.target = target;
+    this.#options = options;
+  }
+
+  abstract acquire(keys: Keys, options?: number | Options): Promise<Held>;
+
+  abstract tryAcquire(keys: Keys, ...options: TryOptions): Promise<Held | null>;
+
+  /**
+   * Runs `fn` with what `acquire` gives and releases it whatever happens. Resolves or rejects as
+   * `fn` does: a release that fails beside an error of `fn` is that error's `cause` (or
+   * `suppressed`), beside a result a `warning`, and changes neither.
+   * @param options as `acquire`
+   * @throws as `acquire`, and what `fn` throws
+   */
+  async use<T>(
+    keys: Keys,
+    fn: (handle: Held) => T | Promise<T>,
+    options?: number | Options,
+  ): Promise<T> {
+    checkFunction('fn', fn);
+    return runHolding(await this.acquire(keys, options), fn);
+  }
+
+  /**
+   * Runs `fn` only if `tryAcquire` gives a handle: one of many replicas does a job, and the others
+   * skip it. Otherwise as `use`.
+   * @throws as `tryAcquire`, and what `fn` throws
+   */
+  async tryUse<T>(
+    keys: Keys,
+    fn: (handle: Held) => T | Promise<T>,
+    ...options: TryOptions
+  ): Promise<TryUseResult<T>> {
+    checkFunction('fn', fn);
+    const handle = await this.tryAcquire(keys, ...options);
+    return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
+  }
+
+  /**
+   * Takes the permits of all keys from their handles at once, also while their work still runs;
+   * with `drain`, holders first get that time to release them. Otherwise as `close` of a semaphore:
+   * the client stays open.
+   * @param options `drain` in milliseconds, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
+   */
+  async close(options: CloseOptions = {}): Promise<void> {
+    resolveClose(options);
+    // Before listeners are called: what they get under another key would stay open.
+    this.#isClosed = true;
+    const closing: Promise<void>[] = [];
+    // Also those that are closed already: a second call may end the first one's drain.
+    await inSlices(this.#semaphores.all(), (each) => void closing.push(each.close(options)));
+    await Promise.all(closing);
+  }
+
+  /** `close()` without `drain`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** @internal Of the semaphores, with those of a moment ago that were collected since. */
+  get size(): number {
+    return this.#semaphores.size;
+  }
+
+  /** @internal */
+  protected assertOpen(): void {
+    if (this.#isClosed) throw new ClosedError(this.name);
+  }
+
+  /** @internal Of a key's semaphore. The name of all has no colon, so no two keys share one. */
+  protected nameOf(option: string, key: unknown): string {
+    const start = `keyed:${this.name}:`;
+    return start + text(option, key, 1, LONGEST_NAME - Buffer.byteLength(start));
+  }
+
+  /** @internal Under another limit the name has another object, as in another process. */
+  protected semaphore(name: string, limit: number): Semaphore {
+    this.assertOpen();
+    return this.#semaphores.one(`${limit}:${name}`, () =>
+      Semaphore.pooled(this.#reports, this.target, name, { ...this.#options, limit }),
+    );
+  }
+
+  /** @internal False when no listener gets it. */
+  protected report(warning: { readonly code: string; readonly message: string }): boolean {
+    if (EventEmitter.prototype.listenerCount.call(this, 'warning') === 0) return false;
+    const { code } = warning;
+    if (this.#warned.has(code)) return true;
+    if (ONCE.test(code)) this.#warned.add(code);
+    process.nextTick(() => EventEmitter.prototype.emit.call(this, 'warning', warning));
+    return true;
+  }
+}
