@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/index.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { Events, get, viewFixture, withServer } from './web-fixture.js';
+import { endLooks, Events, get, viewFixture, withServer } from './web-fixture.js';
 
 /** What is written to `console.error` while `body` runs. */
 async function complaintsDuring(body: () => Promise<void>): Promise<unknown[][]> {
@@ -82,7 +82,7 @@ describe('what fails in the web view', () => {
   });
 
   it('a stream whose picture cannot be made ends alone', async () => {
-    const clock = new ManualClock();
+    const clock = endLooks(new ManualClock());
     let fails = false;
     const wall = (): number => {
       if (fails) throw new Error('no time');

@@ -8,11 +8,12 @@ import { startMonitor } from '../support/command-monitor.js';
 import { eventually } from '../support/eventually.js';
 import { openClient } from '../support/open-client.js';
 import { describeWithServer } from '../support/require-server.js';
+import { endLooks } from './web-fixture.js';
 
 const PREFIX = { prefix: 'redsem', interval: 1000 };
 
 function onMemory() {
-  const clock = new ManualClock(1_800_000_000_000);
+  const clock = endLooks(new ManualClock(1_800_000_000_000));
   const backend = new MemoryBackend({ clock });
   const sampler = new Sampler(backend, { ...PREFIX, clock });
   const open = (name: string, limit = 1): Semaphore =>
@@ -132,7 +133,7 @@ describeWithServer('the sampler on a server', (server) => {
   for (const kind of ['redis', 'ioredis'] as const) {
     it(`makes at most 5 calls a second, however many watch whatever many (${kind})`, async () => {
       const client = await openClient(kind, server().url);
-      const clock = new ManualClock();
+      const clock = endLooks(new ManualClock());
       const names = Array.from({ length: 600 }, (_, i) => `${kind}-${i}`);
       // A slow machine shall see no renewal: it is a call too.
       const options = { limit: 3, prefix: kind, ttl: 600_000 };
@@ -161,7 +162,7 @@ describeWithServer('the sampler on a server', (server) => {
 
   it('shows damaged semaphores beside the others, and that the server is gone', async () => {
     const client = await openClient('ioredis', server().url);
-    const clock = new ManualClock();
+    const clock = endLooks(new ManualClock());
     await server().command('SET', 'hurt:{text}:info', 'not a hash');
     await server().command('HSET', 'hurt:{text}:tickets', 'not', 'a set');
     const whole = new Semaphore(client.target, 'whole', { limit: 2, prefix: 'hurt' });
