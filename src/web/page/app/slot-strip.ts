@@ -52,7 +52,7 @@ function makeCell(strip: HTMLElement) {
   const number = element('span', { class: 'slot-number' });
   const label = element('span', { class: 'slot-label' });
   const times = element('span', { class: 'slot-times' });
-  const cell = element('span', { class: 'slot', children: [number, label, times] });
+  const cell = element('span', { class: 'slot' }, number, label, times);
   strip.append(cell);
   const show = (slot: number, holder: SlotState | undefined, isOver: boolean, lease: number) => {
     const left = (holder?.expiresIn ?? 0) / lease;
