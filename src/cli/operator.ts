@@ -1,6 +1,6 @@
 import type { BudgetOptions, RateOptions, SemaphoreState } from '../index.js';
 import { listSemaphores, Semaphore } from '../index.js';
-import { samplerFor } from '../sampler/sampler-for.js';
+import { samplerFor } from '../sampler/shared-samplers.js';
 import type { Sampler } from '../sampler/sampler.js';
 import type { Arguments } from './arguments.js';
 import { prefixOf, serverSettings } from './common-options.js';

@@ -2,8 +2,8 @@ import type { Backend } from '../backends/backend.js';
 import { describe } from '../error-causes.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { CallSource, isAnswer } from './call-source.js';
-import type { Step } from './history.js';
-import { Histories } from './histories.js';
+import type { HistoryPoint } from './history.js';
+import { Histories } from './history.js';
 import { KnownNames } from './known-names.js';
 import { LossesSeen } from './losses-seen.js';
 import type { Found } from './watched-semaphore.js';
@@ -105,7 +105,7 @@ export class Sampler {
     return semaphore?.detail !== undefined || semaphore?.error !== undefined;
   }
 
-  history(name: string): readonly Step[] {
+  history(name: string): readonly HistoryPoint[] {
     return this.#histories.of(name, this.#options.clock.wall());
   }
 

@@ -29,3 +29,11 @@ export function sharedSampler(
   }
   return sampler;
 }
+
+/**
+ * A sampler of a view that is alone in its process, as often as that wants it.
+ * @param interval milliseconds between two looks
+ */
+export function samplerFor(target: RedisTarget, prefix: string, interval: number): Sampler {
+  return new Sampler(backendOf(target), { prefix, clock: systemClock, interval });
+}

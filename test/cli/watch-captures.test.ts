@@ -27,10 +27,10 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     t: NOW - (NOW % STEP_MS) - (59 - i) * STEP_MS,
     held: Math.ceil(held * share(i)),
     waiting: Math.floor(waiting * share(i)),
-    limit: limit ?? undefined,
+    limit,
     grantsPerSecond: ((i * 7) % 10) / 4,
-    waitP50: undefined,
-    waitP99: undefined,
+    waitP50: null,
+    waitP99: null,
   }));
   return {
     ...summary,

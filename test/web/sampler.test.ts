@@ -47,7 +47,7 @@ describe('the sampler', () => {
     expect(steps.map(({ t }) => t % 5000)).to.satisfy((rests: number[]) =>
       rests.every((r) => r === 0),
     );
-    expect(steps.at(-2)).to.include({ held: 1, limit: 2, waitP50: undefined });
+    expect(steps.at(-2)).to.include({ held: 1, limit: 2, waitP50: null });
     expect(steps.at(-2)?.grantsPerSecond).to.be.closeTo(1, 0.21);
     expect(sampler.history('idle')).to.have.length(0);
     const held = await jobs.acquire();

@@ -1,6 +1,6 @@
 import { NO_LIMIT } from '../../backends/protocol.js';
 import { STEP_MS, STEPS } from '../../sampler/history.js';
-import type { Step } from '../../sampler/history.js';
+import type { HistoryPoint } from '../../sampler/history.js';
 import { showDuration } from '../duration.js';
 import type { Line } from '../style.js';
 import { atBothEnds, lineOf } from '../style.js';
@@ -40,10 +40,10 @@ export function graphLines(
   return rows >= ROOMY ? [atBothEnds([], span, columns), ...lines] : lines;
 }
 
-type Point = Pick<Step, 'held' | 'waiting' | 'grantsPerSecond'>;
+type Point = Pick<HistoryPoint, 'held' | 'waiting' | 'grantsPerSecond'>;
 
 /** A point for each step; a step without a look repeats the step before, without grants. */
-function timeline(steps: readonly Step[], now: number): Point[] {
+function timeline(steps: readonly HistoryPoint[], now: number): Point[] {
   const byTime = new Map(steps.map((step) => [step.t, step]));
   const first = now - (now % STEP_MS) - (STEPS - 1) * STEP_MS;
   let last = { held: 0, waiting: 0 };

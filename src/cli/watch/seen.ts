@@ -1,5 +1,5 @@
 import type { HolderState } from '../../index.js';
-import type { Step } from '../../sampler/history.js';
+import type { HistoryPoint } from '../../sampler/history.js';
 import type { Sampler } from '../../sampler/sampler.js';
 import type { WatchedSemaphore } from '../../sampler/watched-semaphore.js';
 import type { SemaphoreSummary } from '../operator.js';
@@ -18,7 +18,7 @@ export interface Watched extends SemaphoreSummary {
   readonly oldestWait: number | undefined;
   readonly grantsPerSecond: number;
   /** The last 15 minutes, oldest first; only after a close look. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly HistoryPoint[];
 }
 
 /** What the looks have found, at one semaphore or at all of them. */
