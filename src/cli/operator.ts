@@ -1,12 +1,11 @@
-import type { BudgetOptions, RateOptions, SemaphoreState } from '../index.js';
-import { listSemaphores, Semaphore } from '../index.js';
+import { listSemaphores, Semaphore, type SemaphoreState } from '../index.js';
 import { samplerFor } from '../sampler/shared-samplers.js';
 import type { Sampler } from '../sampler/sampler.js';
 import type { Arguments } from './arguments.js';
-import { prefixOf, serverSettings } from './common-options.js';
+import { prefixOf, serverSettings } from './server-options.js';
 import { connect } from './connect.js';
 import { describe, throwAsUsage, usageOf } from './failure.js';
-import type { Server } from './server.js';
+import type { Server } from './clients.js';
 
 /**
  * As `inspect` returns it, except for the limit: null where no process asked within a day and none
@@ -93,36 +92,12 @@ export class Operator {
     return summaries;
   }
 
-  /** Undefined removes the stored limit. */
-  setLimit(name: string, limit: number | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setLimit(limit), limit);
-  }
-
-  /** Gives the new limit. It starts from 1 where none is known. */
-  addPermits(name: string, delta: number): Promise<number> {
-    return this.#change(name, (semaphore) => semaphore.addPermits(delta));
-  }
-
-  /** Undefined: there is none. */
-  setRate(name: string, rate: RateOptions | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setRate(rate));
-  }
-
-  /** Undefined: there is none. */
-  setBudget(name: string, budget: string, given: BudgetOptions | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setBudget(budget, given));
-  }
-
-  /** False when there is no such ticket. */
-  revoke(name: string, ticket: string): Promise<boolean> {
-    return this.#change(name, (semaphore) => semaphore.revoke(ticket));
-  }
-
   /**
-   * With the limit that others use, so that they see no mismatch and waiters get what comes free.
+   * Changes a semaphore, by an object with the limit that others use, so that they see no mismatch
+   * and waiters get what comes free.
    * @param otherwise the limit where none is known
    */
-  async #change<T>(
+  async change<T>(
     name: string,
     change: (semaphore: Semaphore) => Promise<T>,
     otherwise = 1,

@@ -1,14 +1,10 @@
 import type { HolderState, WaiterState } from '../index.js';
-import type { Column } from './columns.js';
-import { tableLines } from './columns.js';
-import { showDuration } from './duration.js';
+import { type Column, tableLines } from './columns.js';
+import { showBudget, showDuration, showRate, showRateState } from './amounts.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { limitText, loadStyle, permitBar } from './permits.js';
-import { showBudget } from './budget.js';
-import { showRate, showRateState } from './rate.js';
-import type { Line } from './style.js';
-import { lineOf } from './style.js';
+import { type Line, lineOf } from './style.js';
 
 /** @param expiresSoon whether a ticket is not extended as it should be */
 export function holderColumns(

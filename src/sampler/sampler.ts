@@ -2,12 +2,10 @@ import type { Backend } from '../backends/backend.js';
 import { describe } from '../error-causes.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { CallSource, isAnswer } from './call-source.js';
-import type { HistoryPoint } from './history.js';
-import { Histories } from './history.js';
+import { Histories, type HistoryPoint } from './history.js';
 import { KnownNames } from './known-names.js';
 import { LossesSeen } from './losses-seen.js';
-import type { Found } from './watched-semaphore.js';
-import { WatchedSemaphore } from './watched-semaphore.js';
+import { type Found, WatchedSemaphore } from './watched-semaphore.js';
 
 /** How many unused semaphores a look includes. */
 const IDLE_IN_A_LOOK = 500;

@@ -1,8 +1,6 @@
 import type { Backend } from '../backends/backend.js';
-import type { RedisTarget } from '../clients.js';
-import { backendOf } from '../clients.js';
-import type { Clock } from '../time/clock.js';
-import { systemClock } from '../time/clock.js';
+import { backendOf, type RedisTarget } from '../clients.js';
+import { type Clock, systemClock } from '../time/clock.js';
 import { Sampler } from './sampler.js';
 
 /** Milliseconds between two looks. */

@@ -1,18 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Arguments } from '../../src/cli/arguments.js';
-import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
+import { COMMON_OPTIONS, parseServerUrl, showAddress } from '../../src/cli/server-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
-import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
-import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { errorEntries, errorHelp } from '../../src/cli/help.js';
+import { parseDuration, showDuration } from '../../src/cli/amounts.js';
 import { ClosedError } from '../../src/errors.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
-import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
-import { hasColors, plainText } from '../../src/cli/style.js';
-import { fit, widthOf } from '../../src/cli/text-width.js';
+import { fit, hasColors, plainText, widthOf } from '../../src/cli/style.js';
 import { redsemHere } from './in-process.js';
 
 const COMMANDS = [

@@ -1,13 +1,18 @@
-import type { Column } from '../columns.js';
-import { tableLines } from '../columns.js';
-import { showDuration } from '../duration.js';
-import type { Line, Style } from '../style.js';
-import { atBothEnds, fitLine, lineOf, restyled, whatFits } from '../style.js';
-import { widthOf } from '../text-width.js';
+import { type Column, tableLines } from '../columns.js';
+import { showDuration } from '../amounts.js';
+import {
+  atBothEnds,
+  fitLine,
+  type Line,
+  lineOf,
+  restyled,
+  type Style,
+  whatFits,
+  widthOf,
+} from '../style.js';
 import { detailLines } from './detail.js';
 import { overviewLines } from './overview.js';
-import type { View } from './view.js';
-import { orderName } from './view.js';
+import { orderName, type View } from './view.js';
 
 export interface Size {
   readonly columns: number;

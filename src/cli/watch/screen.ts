@@ -1,5 +1,4 @@
-import type { Line } from '../style.js';
-import { hasColors, painted } from '../style.js';
+import { hasColors, type Line, painted } from '../style.js';
 import type { Size } from './frame.js';
 
 const CONTROL = '\x1b[';
