@@ -1,4 +1,5 @@
 import { listSemaphores, Semaphore, type SemaphoreState } from '../index.js';
+import { isAnswer } from '../sampler/call-source.js';
 import { samplerFor } from '../sampler/shared-samplers.js';
 import type { Sampler } from '../sampler/sampler.js';
 import type { Arguments } from './arguments.js';
@@ -81,7 +82,8 @@ export class Operator {
     for (let i = 0; i < names.length; i += AT_A_TIME) {
       const some = names.slice(i, i + AT_A_TIME).map((name) =>
         this.inspect(name).catch((error: unknown) => {
-          if (!isAnswer(error)) throw error;
+          // The server said something, so that it may have more to say of the next name.
+          if (!(error instanceof Error) || !isAnswer(error.cause)) throw error;
           errors.push(error);
           return { name, error: describe(error) };
         }),
@@ -111,11 +113,4 @@ export class Operator {
   #semaphore(name: string, limit: number): Semaphore {
     return usageOf(() => new Semaphore(this.#server.target, name, { limit, prefix: this.#prefix }));
   }
-}
-
-/** Whether the server said something, so that it may have more to say of the next name. */
-function isAnswer(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return false;
-  return cause.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(cause.message);
 }

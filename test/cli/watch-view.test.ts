@@ -28,22 +28,7 @@ class FakeLooks implements Looks {
   }
 
   get semaphores(): WatchedSemaphore[] {
-    return this.summaries.map((summary) => {
-      const semaphore = new WatchedSemaphore(summary.name);
-      if ('error' in summary) semaphore.fail(summary.error, 0);
-      else {
-        const { limit, holders, waiters, held, waiting } = summary;
-        const known =
-          limit === null
-            ? { limit: 1, limitFrom: 'options' as const }
-            : { limit, limitFrom: 'setLimit' as const };
-        semaphore.seeDetail(
-          { ...known, holders: [...holders], waiters: [...waiters], held, waiting },
-          0,
-        );
-      }
-      return semaphore;
-    });
+    return this.summaries.map(asSeen);
   }
 
   semaphore(name: string): WatchedSemaphore | undefined {
@@ -69,6 +54,18 @@ class FakeLooks implements Looks {
     if (this.reachable) this.lastOkAt = this.#clock.now;
     this.#onLook();
   }
+}
+
+function asSeen(summary: SemaphoreSummary | Unreadable): WatchedSemaphore {
+  const semaphore = new WatchedSemaphore(summary.name);
+  if ('error' in summary) semaphore.fail(summary.error, 0);
+  else {
+    const { limit, holders, waiters, ...counts } = summary;
+    const limitFrom = limit === null ? 'options' : 'setLimit';
+    const known = { limit: limit ?? 1, limitFrom, ...counts } as const;
+    semaphore.seeDetail({ ...known, holders: [...holders], waiters: [...waiters] }, 0);
+  }
+  return semaphore;
 }
 
 /** The view without a terminal: what is on the screen, and keys that are pressed. */
@@ -318,14 +315,8 @@ describe('the full screen of redsem watch', () => {
     const crowd = { ...others, holders: holders.map((holder) => ({ ...holder, label })) };
     for (const name of [crowd.name, undefined]) {
       await open([crowd, { ...crowd, name: 'other' }], name);
-      for (const [columns, rows] of [
-        [200, 60],
-        [80, 24],
-        [40, 12],
-        [20, 5],
-        [5, 2],
-        [1, 1],
-      ] as const) {
+      for (const size of ['200x60', '80x24', '40x12', '20x5', '5x2', '1x1']) {
+        const [columns = 0, rows = 0] = size.split('x').map(Number);
         view.size = { columns, rows };
         view.press('r');
         expect(view.lines).to.have.length(rows);

@@ -36,6 +36,11 @@ export function get(
   return view(new Request(ORIGIN + path, { headers: { host: 'view.example', ...headers } }));
 }
 
+/** What an `api/…` gives as JSON. */
+export async function shown<T>(view: WebHandler, path: string): Promise<T> {
+  return (await (await get(view, `/api/${path}`)).json()) as T;
+}
+
 /** What the page itself sends, but for `headers`; undefined leaves one out. */
 export function post(
   view: WebHandler,
