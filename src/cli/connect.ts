@@ -1,12 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type ClientAdapter, ioredisAdapter, nodeRedisAdapter, type Server } from './clients.js';
-import {
-  CLIENT_PACKAGES,
-  type ClientPackage,
-  type ServerSettings,
-  showAddress,
-} from './server-options.js';
+import type { ClientPackage, ServerSettings } from './server-options.js';
+import { CLIENT_PACKAGES, showAddress } from './server-options.js';
 import { describe, isTimeout, UnavailableError } from './failure.js';
 import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 

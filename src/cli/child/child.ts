@@ -123,19 +123,10 @@ function cannotRun(program: string, error: unknown): Failure {
 /** Signals that end a program unless it says otherwise; the command of `run` gets them instead. */
 const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** What gets the signals while a command runs. */
-export interface SignalListener {
-  pass(signal: NodeJS.Signals): void;
-  /** SIGTSTP. */
-  pause(): void;
-  /** SIGCONT. */
-  resume(): void;
-}
-
 /** Catches signals from the start on: without a listener, the first ends the wait for a permit. */
 export class SignalInbox {
   /** The command, from its start to its end. */
-  listener: SignalListener | undefined;
+  listener: Child | undefined;
   readonly #interrupt = new AbortController();
   readonly #handlers: readonly (readonly [NodeJS.Signals, () => void])[] = [
     ...PASSED.map((signal) => [signal, () => this.#onSignal(signal)] as const),

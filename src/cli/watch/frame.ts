@@ -1,15 +1,7 @@
 import { type Column, tableLines } from '../columns.js';
 import { showDuration } from '../amounts.js';
-import {
-  atBothEnds,
-  fitLine,
-  type Line,
-  lineOf,
-  restyled,
-  type Style,
-  whatFits,
-  widthOf,
-} from '../style.js';
+import type { Line, Style } from '../style.js';
+import { atBothEnds, fitLine, lineOf, restyled, whatFits, widthOf } from '../style.js';
 import { detailLines } from './detail.js';
 import { overviewLines } from './overview.js';
 import { orderName, type View } from './view.js';

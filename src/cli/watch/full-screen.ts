@@ -4,15 +4,8 @@ import type { Operator } from '../operator.js';
 import { type Action, limiting, pausing, resuming, revoking } from './actions.js';
 import { frame } from './frame.js';
 import type { Screen } from './screen.js';
-import {
-  type Looks,
-  type Row,
-  rowsOf,
-  seenOf,
-  TicketTimes,
-  type View,
-  type Watched,
-} from './view.js';
+import type { Looks, Row, View, Watched } from './view.js';
+import { rowsOf, seenOf, TicketTimes } from './view.js';
 
 /** What the keys mean now: an answer, or a part of a filter; else each has its job. */
 type Mode =

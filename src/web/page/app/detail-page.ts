@@ -5,7 +5,7 @@ import { count, duration, rate } from './format.js';
 import { makeCharts } from './history-charts.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { askForLimit, askToPause, askToRevoke } from './questions.js';
-import { SlotStrip } from './slot-strip.js';
+import { makeStrip } from './slot-strip.js';
 import { Tables } from './tables.js';
 
 const ORIGINS = {
@@ -21,7 +21,7 @@ export class DetailPage {
   readonly #showState = makeState(byId('detail-state'));
   readonly #confirmation = new Confirmation();
   readonly #tables = new Tables((slot) => this.#ask((detail) => askToRevoke(detail, slot)));
-  readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
+  readonly #showStrip = makeStrip((holderId) => this.#select(holderId));
   #showCharts: ((detail: Detail) => void) | undefined;
   #detail: Detail | undefined;
   /** The last one above 0 that this page showed. */
@@ -49,7 +49,7 @@ export class DetailPage {
     this.#limitSeen = detail.row.limit || this.#limitSeen;
     this.#page.classList.remove('unknown');
     this.#showNumbers(detail);
-    this.#strip.show(detail);
+    this.#showStrip(detail);
     this.#tables.show(detail);
     this.#showCharts ??= makeCharts();
     this.#showCharts(detail);
