@@ -81,10 +81,14 @@ function paddedCell(cell: string | Span, size: number, isNumber = false): Line {
   return isNumber ? [gap, { text: shown, style }] : [{ text: shown, style }, gap];
 }
 
-export interface Place {
+/** Of the screen, or of a part of it. */
+export interface Size {
   readonly columns: number;
-  /** For the head and the rows. */
   readonly rows: number;
+}
+
+/** Where a table stands: its rows are for the head, too. */
+export interface Place extends Size {
   /** The row with the cursor; undefined: it is elsewhere. */
   readonly selected: number | undefined;
 }

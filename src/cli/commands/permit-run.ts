@@ -7,7 +7,7 @@ import { describe, EXIT, Failure, UnavailableError, UsageError, usageOf } from '
 import { complain, report } from '../output.js';
 import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
 import type { RunPlan } from './run-plan.js';
-import { WaitingNote } from './waiting-note.js';
+import { noteWaiting } from './waiting-note.js';
 
 /** How long closing may keep a program whose outcome is known, in milliseconds. */
 const CLOSE_TIME = 300;
@@ -72,11 +72,10 @@ async function take(
 ): Promise<Handle | null> {
   signal.throwIfAborted();
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
-  const note = new WaitingNote(semaphore);
-  const heard = quiet ? {} : note.start();
+  const note = quiet ? undefined : noteWaiting(semaphore);
   try {
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, cost, signal, ...patience, ...heard });
+    return await semaphore.acquire({ permits, cost, signal, ...patience, ...note?.heard });
   } catch (error) {
     // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
@@ -85,7 +84,7 @@ async function take(
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
     throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
   } finally {
-    note.stop();
+    note?.stop();
   }
 }
 

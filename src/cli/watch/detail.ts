@@ -1,11 +1,10 @@
 import { NO_LIMIT } from '../../backends/protocol.js';
 import { type HistoryPoint, STEP_MS, STEPS } from '../../sampler/history.js';
 import { showDuration } from '../amounts.js';
-import { type Column, sectionLines } from '../columns.js';
+import { type Column, sectionLines, type Size } from '../columns.js';
 import { heldOf, loadStyle, permitBar } from '../permits.js';
 import { holderColumns, WAITER_COLUMNS } from '../status-table.js';
 import { atBothEnds, fit, type Line, lineOf, whatFits } from '../style.js';
-import type { Size } from './frame.js';
 import { type Row, rowsOf, type View, type Watched } from './view.js';
 
 /** From this width on there is room for the ids and the fencing tokens. */

@@ -1,15 +1,10 @@
-import { type Column, tableLines } from '../columns.js';
+import { type Column, type Size, tableLines } from '../columns.js';
 import { showDuration } from '../amounts.js';
 import type { Line, Style } from '../style.js';
 import { atBothEnds, fitLine, lineOf, restyled, whatFits, widthOf } from '../style.js';
 import { detailLines } from './detail.js';
 import { overviewLines } from './overview.js';
 import { orderName, type View } from './view.js';
-
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
 
 const TITLE = 'redsem watch';
 

@@ -1,9 +1,8 @@
 import { NO_LIMIT } from '../../backends/protocol.js';
-import { type Column, sectionLines } from '../columns.js';
+import { type Column, sectionLines, type Size } from '../columns.js';
 import { showDuration } from '../amounts.js';
 import { limitText, loadStyle, permitBar } from '../permits.js';
 import { type Line, lineOf, type Span, whatFits } from '../style.js';
-import type { Size } from './frame.js';
 import { rowsOf, type View, type Watched } from './view.js';
 
 /** From this height on there are empty lines between the parts. */

@@ -1,5 +1,5 @@
+import type { Size } from '../columns.js';
 import { hasColors, type Line, painted } from '../style.js';
-import type { Size } from './frame.js';
 
 const CONTROL = '\x1b[';
 const OTHER_SCREEN = `${CONTROL}?1049h${CONTROL}?25l`;
