@@ -1,6 +1,5 @@
 import { printable } from './output.js';
-import type { Line, Span } from './style.js';
-import { fit, widthOf } from './text-width.js';
+import { fit, type Line, padded, restyled, type Span, widthOf } from './style.js';
 
 /** A column of a table of `Row`s. */
 export interface Column<Row> {
@@ -33,7 +32,7 @@ export function tableLines<Row>(
   const lineOf = (cellOf: (column: Column<Row>, size: number) => string | Span): Line =>
     sized.flatMap(({ column, size }, i) => [
       { text: i === 0 ? '' : ' '.repeat(GAP) },
-      ...padded(cellOf(column, size), size, column.isNumber),
+      ...paddedCell(cellOf(column, size), size, column.isNumber),
     ]);
   return [
     lineOf(({ head }) => ({ text: head, style: 'head' })),
@@ -75,9 +74,49 @@ function spanOf(cell: string | Span): Span {
   return typeof cell === 'string' ? { text: cell } : cell;
 }
 
-function padded(cell: string | Span, size: number, isNumber = false): Line {
+function paddedCell(cell: string | Span, size: number, isNumber = false): Line {
   const { text, style } = spanOf(cell);
   const shown = fit(text, size);
   const gap = { text: ' '.repeat(Math.max(0, size - widthOf(shown))) };
   return isNumber ? [gap, { text: shown, style }] : [{ text: shown, style }, gap];
+}
+
+/** Of the screen, or of a part of it. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Where a table stands: its rows are for the head, too. */
+export interface Place extends Size {
+  /** The row with the cursor; undefined: it is elsewhere. */
+  readonly selected: number | undefined;
+}
+
+/** A table of which only the rows around the cursor are shown, and at its head which those are. */
+export function sectionLines<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { rows: room, selected, columns: width }: Place,
+): Line[] {
+  if (room <= 0) return [];
+  const count = Math.min(room - 1, rows.length);
+  const last = rows.length - count;
+  const from = Math.max(0, Math.min((selected ?? 0) - Math.floor(count / 2), last));
+  const first = count === 0 ? '0' : `${from + 1}-${from + count}`;
+  const titled = last === 0 ? columns : withPosition(columns, `${first} of ${rows.length}`);
+  const [head, ...lines] = tableLines(titled, rows.slice(from, from + count), width);
+  const cursorOn = (line: Line, i: number): Line =>
+    from + i === selected ? restyled(padded(line, width), 'chosen') : line;
+  return [head, ...lines.map(cursorOn)];
+}
+
+/** The first column is then never so narrow that the position would be cut off. */
+function withPosition<Row>(
+  [first, ...others]: readonly Column<Row>[],
+  position: string,
+): Column<Row>[] {
+  if (first === undefined) return [];
+  const head = `${first.head} ${position}`;
+  return [{ ...first, head, least: Math.max(first.least ?? 0, head.length) }, ...others];
 }

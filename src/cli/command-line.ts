@@ -1,25 +1,22 @@
 import { createRequire } from 'node:module';
 import { quoted } from '../arguments/shown.js';
-import { Arguments, splitAtDashes } from './arguments.js';
-import type { Command } from './command.js';
-import { COMMON_OPTIONS } from './common-options.js';
-import { errorEntries, errorHelp } from './error-help.js';
+import { Arguments, type Command, splitAtDashes } from './arguments.js';
+import { COMMON_OPTIONS } from './server-options.js';
+import { commandHelp, errorEntries, errorHelp, mainHelp } from './help.js';
 import { EXIT, UsageError } from './failure.js';
-import { commandHelp, mainHelp } from './help.js';
-import { nearest } from './nearest.js';
 import { print, report } from './output.js';
 
 /** Each is loaded only when it is needed: most programs need one, and shells start many. */
 const COMMANDS = new Map<string, () => Promise<Command>>([
   ['run', async () => (await import('./commands/run.js')).runCommand],
-  ['status', async () => (await import('./commands/status.js')).statusCommand],
-  ['list', async () => (await import('./commands/list.js')).listCommand],
+  ['status', async () => (await import('./commands/show.js')).statusCommand],
+  ['list', async () => (await import('./commands/show.js')).listCommand],
   ['watch', async () => (await import('./commands/watch.js')).watchCommand],
   ['web', async () => (await import('./commands/web.js')).webCommand],
-  ['limit', async () => (await import('./commands/limit.js')).limitCommand],
-  ['rate', async () => (await import('./commands/rate.js')).rateCommand],
-  ['budget', async () => (await import('./commands/budget.js')).budgetCommand],
-  ['revoke', async () => (await import('./commands/revoke.js')).revokeCommand],
+  ['limit', async () => (await import('./commands/changes.js')).limitCommand],
+  ['rate', async () => (await import('./commands/changes.js')).rateCommand],
+  ['budget', async () => (await import('./commands/changes.js')).budgetCommand],
+  ['revoke', async () => (await import('./commands/changes.js')).revokeCommand],
   ['completion', async () => (await import('./commands/completion.js')).completionOf(allCommands)],
 ]);
 
@@ -102,4 +99,29 @@ function version(): string {
   // Both src/cli and dist/cli stand two folders below it.
   const manifest: unknown = createRequire(import.meta.url)('../../package.json');
   return String(Reflect.get(Object(manifest), 'version'));
+}
+
+/** More typing errors than this are another word. */
+const MOST_ERRORS = 2;
+
+/** The word that was probably meant; undefined where none is near. */
+export function nearest(typed: string, words: readonly string[]): string | undefined {
+  const [best] = words
+    .map((word) => ({ word, errors: distance(typed, word) }))
+    .toSorted((a, b) => a.errors - b.errors);
+  return best !== undefined && best.errors <= MOST_ERRORS ? best.word : undefined;
+}
+
+/** Levenshtein's: letters to add, to leave out or to change. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of Array.from(a).entries()) {
+    const next = [i + 1];
+    for (const [j, other] of Array.from(b).entries()) {
+      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

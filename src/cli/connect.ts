@@ -1,12 +1,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { ioredisAdapter } from './clients/ioredis.js';
-import { nodeRedisAdapter } from './clients/node-redis.js';
-import type { ClientPackage, ServerSettings } from './common-options.js';
-import { CLIENT_PACKAGES } from './common-options.js';
+import { type ClientAdapter, ioredisAdapter, nodeRedisAdapter, type Server } from './clients.js';
+import type { ClientPackage, ServerSettings } from './server-options.js';
+import { CLIENT_PACKAGES, showAddress } from './server-options.js';
 import { describe, isTimeout, UnavailableError } from './failure.js';
-import type { ClientAdapter, Server } from './server.js';
-import { showAddress } from './server-url.js';
 import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 
 const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };

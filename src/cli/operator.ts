@@ -1,12 +1,12 @@
-import type { BudgetOptions, RateOptions, SemaphoreState } from '../index.js';
-import { listSemaphores, Semaphore } from '../index.js';
-import { samplerFor } from '../sampler/sampler-for.js';
+import { listSemaphores, Semaphore, type SemaphoreState } from '../index.js';
+import { isAnswer } from '../sampler/call-source.js';
+import { samplerFor } from '../sampler/shared-samplers.js';
 import type { Sampler } from '../sampler/sampler.js';
 import type { Arguments } from './arguments.js';
-import { prefixOf, serverSettings } from './common-options.js';
+import { prefixOf, serverSettings } from './server-options.js';
 import { connect } from './connect.js';
 import { describe, throwAsUsage, usageOf } from './failure.js';
-import type { Server } from './server.js';
+import type { Server } from './clients.js';
 
 /**
  * As `inspect` returns it, except for the limit: null where no process asked within a day and none
@@ -82,7 +82,8 @@ export class Operator {
     for (let i = 0; i < names.length; i += AT_A_TIME) {
       const some = names.slice(i, i + AT_A_TIME).map((name) =>
         this.inspect(name).catch((error: unknown) => {
-          if (!isAnswer(error)) throw error;
+          // The server said something, so that it may have more to say of the next name.
+          if (!(error instanceof Error) || !isAnswer(error.cause)) throw error;
           errors.push(error);
           return { name, error: describe(error) };
         }),
@@ -93,36 +94,12 @@ export class Operator {
     return summaries;
   }
 
-  /** Undefined removes the stored limit. */
-  setLimit(name: string, limit: number | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setLimit(limit), limit);
-  }
-
-  /** Gives the new limit. It starts from 1 where none is known. */
-  addPermits(name: string, delta: number): Promise<number> {
-    return this.#change(name, (semaphore) => semaphore.addPermits(delta));
-  }
-
-  /** Undefined: there is none. */
-  setRate(name: string, rate: RateOptions | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setRate(rate));
-  }
-
-  /** Undefined: there is none. */
-  setBudget(name: string, budget: string, given: BudgetOptions | undefined): Promise<void> {
-    return this.#change(name, (semaphore) => semaphore.setBudget(budget, given));
-  }
-
-  /** False when there is no such ticket. */
-  revoke(name: string, ticket: string): Promise<boolean> {
-    return this.#change(name, (semaphore) => semaphore.revoke(ticket));
-  }
-
   /**
-   * With the limit that others use, so that they see no mismatch and waiters get what comes free.
+   * Changes a semaphore, by an object with the limit that others use, so that they see no mismatch
+   * and waiters get what comes free.
    * @param otherwise the limit where none is known
    */
-  async #change<T>(
+  async change<T>(
     name: string,
     change: (semaphore: Semaphore) => Promise<T>,
     otherwise = 1,
@@ -136,11 +113,4 @@ export class Operator {
   #semaphore(name: string, limit: number): Semaphore {
     return usageOf(() => new Semaphore(this.#server.target, name, { limit, prefix: this.#prefix }));
   }
-}
-
-/** Whether the server said something, so that it may have more to say of the next name. */
-function isAnswer(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return false;
-  return cause.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(cause.message);
 }

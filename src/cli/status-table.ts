@@ -1,14 +1,10 @@
 import type { HolderState, WaiterState } from '../index.js';
-import type { Column } from './columns.js';
-import { tableLines } from './columns.js';
-import { showDuration } from './duration.js';
+import { type Column, tableLines } from './columns.js';
+import { showBudget, showDuration, showRate, showRateState } from './amounts.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { limitText, loadStyle, permitBar } from './permits.js';
-import { showBudget } from './budget.js';
-import { showRate, showRateState } from './rate.js';
-import type { Line } from './style.js';
-import { lineOf } from './style.js';
+import { type Line, lineOf } from './style.js';
 
 /** @param expiresSoon whether a ticket is not extended as it should be */
 export function holderColumns(
@@ -31,12 +27,7 @@ export function holderColumns(
 export const WAITER_COLUMNS: readonly Column<WaiterState>[] = [
   { head: 'WAITER', rank: 1, least: 10, cell: ({ label }) => label },
   { head: 'PLACE', rank: 3, isNumber: true, cell: ({ position }) => String(position + 1) },
-  {
-    head: 'WAITING FOR',
-    rank: 2,
-    isNumber: true,
-    cell: ({ waitingFor }) => showDuration(waitingFor),
-  },
+  { head: 'WAITING FOR', rank: 2, isNumber: true, cell: (one) => showDuration(one.waitingFor) },
   { head: 'PERMITS', rank: 4, isNumber: true, cell: ({ permits }) => String(permits) },
   { head: 'REQUEST', rank: 5, cell: ({ id }) => id },
 ];

@@ -3,8 +3,7 @@ import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
-import type { Inspected } from './state-gauges.js';
-import { gaugeState } from './state-gauges.js';
+import { gaugeState, type Inspected } from './state-gauges.js';
 import { checkOptions } from '../arguments/known-options.js';
 import { VERSION } from './version.js';
 

@@ -15,10 +15,8 @@ import {
   seconds,
   SEMAPHORE_NAME,
 } from './attributes.js';
-import type { Instruments } from './instruments.js';
-import { makeInstruments } from './instruments.js';
-import type { EndedAcquire } from './subscriptions.js';
-import { Subscriptions } from './subscriptions.js';
+import { type Instruments, makeInstruments } from './instruments.js';
+import { type EndedAcquire, Subscriptions } from './subscriptions.js';
 
 interface Held {
   readonly permits: number;

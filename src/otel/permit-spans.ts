@@ -25,8 +25,7 @@ import {
   TIMEOUT,
   WAITED,
 } from './attributes.js';
-import type { EndedAcquire } from './subscriptions.js';
-import { Subscriptions } from './subscriptions.js';
+import { type EndedAcquire, Subscriptions } from './subscriptions.js';
 
 interface Acquiring {
   readonly span: Span;

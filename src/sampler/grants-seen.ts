@@ -1,3 +1,5 @@
+import type { HolderState, InspectReply } from '../backends/backend.js';
+
 /** How far back the rate looks, in milliseconds. */
 const RATE_MS = 10_000;
 
@@ -27,5 +29,33 @@ export class GrantsSeen {
     if (recent.length === 0) return undefined;
     const grants = recent.reduce((sum, look) => sum + look.grants, 0);
     return (grants * 1000) / Math.max(1000, Math.min(RATE_MS, now - this.#since));
+  }
+}
+
+/**
+ * How long the requests of one semaphore waited that were granted between two looks. A request that
+ * was seen waiting is measured by its id, to within the time of a reply; a request never seen has
+ * waited for less than the time between two looks, and counts as 0.
+ */
+export class WaitsSeen {
+  #waiting: ReadonlyMap<string, number> = new Map();
+  #at: number | undefined;
+
+  /**
+   * @param now on a monotonic clock, in milliseconds
+   * @param newTokens those of the grants since the look before
+   */
+  look({ holders, waiters }: InspectReply, now: number, newTokens: readonly number[]): number[] {
+    const [before, tokens] = [this.#at, new Set(newTokens)];
+    const granted = holders.filter(({ fencingToken }) => tokens.has(fencingToken));
+    const waits = before === undefined ? [] : granted.map((holder) => this.#waitOf(holder, now));
+    this.#waiting = new Map(waiters.map(({ id, waitingFor }) => [id, now - waitingFor]));
+    this.#at = now;
+    return waits;
+  }
+
+  #waitOf({ id, heldFor }: HolderState, now: number): number {
+    const arrivedAt = this.#waiting.get(id);
+    return arrivedAt === undefined ? 0 : Math.max(0, now - heldFor - arrivedAt);
   }
 }

@@ -2,12 +2,10 @@ import type { Backend } from '../backends/backend.js';
 import { describe } from '../error-causes.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { CallSource, isAnswer } from './call-source.js';
-import type { Step } from './history.js';
-import { Histories } from './histories.js';
+import { Histories, type HistoryPoint } from './history.js';
 import { KnownNames } from './known-names.js';
 import { LossesSeen } from './losses-seen.js';
-import type { Found } from './watched-semaphore.js';
-import { WatchedSemaphore } from './watched-semaphore.js';
+import { type Found, WatchedSemaphore } from './watched-semaphore.js';
 
 /** How many unused semaphores a look includes. */
 const IDLE_IN_A_LOOK = 500;
@@ -105,7 +103,7 @@ export class Sampler {
     return semaphore?.detail !== undefined || semaphore?.error !== undefined;
   }
 
-  history(name: string): readonly Step[] {
+  history(name: string): readonly HistoryPoint[] {
     return this.#histories.of(name, this.#options.clock.wall());
   }
 
@@ -220,7 +218,9 @@ export class Sampler {
     if (!this.#mayAsk(began)) return;
     const refusal = await this.#names.findMore(began).then(() => undefined, refusalOf);
     let names = this.#otherNames();
-    if (names.length === 0 && !(await this.#lookAtNext(began))) await this.#ping();
+    if (names.length === 0 && !(await this.#lookAtNext(began))) {
+      await this.#source.inspect(ANY_NAME).catch(refusalOf);
+    }
     while (names.length > 0) {
       const replies = await this.#source.overview(names);
       for (const [i, name] of names.slice(0, replies.length).entries()) {
@@ -267,10 +267,6 @@ export class Sampler {
     }
   }
 
-  async #ping(): Promise<void> {
-    await this.#source.inspect(ANY_NAME).catch(refusalOf);
-  }
-
   #noteAnswer(): void {
     this.#lastOkAt = this.#options.clock.wall();
     if (this.#failedSince === undefined) return;
@@ -287,13 +283,11 @@ export class Sampler {
   #otherNames(): string[] {
     const all = [...this.#names.all].filter((name) => !this.#watches.has(name));
     const isHot = (name: string): boolean => this.#watched.get(name)?.isHot === true;
-    const seenAt = (name: string): number => this.#watched.get(name)?.seenAt ?? -Infinity;
-    const idle = all.filter((name) => !isHot(name));
-    const due =
-      idle.length <= IDLE_IN_A_LOOK
-        ? idle
-        : idle.toSorted((one, other) => seenAt(one) - seenAt(other)).slice(0, IDLE_IN_A_LOOK);
-    return [...all.filter(isHot), ...due];
+    const seenAt = (name: string): number => this.#watched.get(name)?.seenAt ?? -1;
+    const idle = all
+      .filter((name) => !isHot(name))
+      .toSorted((one, other) => seenAt(one) - seenAt(other));
+    return [...all.filter(isHot), ...idle.slice(0, IDLE_IN_A_LOOK)];
   }
 
   #note(name: string, see: (semaphore: WatchedSemaphore, now: number) => Found): void {

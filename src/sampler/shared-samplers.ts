@@ -1,8 +1,6 @@
 import type { Backend } from '../backends/backend.js';
-import type { RedisTarget } from '../clients.js';
-import { backendOf } from '../clients.js';
-import type { Clock } from '../time/clock.js';
-import { systemClock } from '../time/clock.js';
+import { backendOf, type RedisTarget } from '../clients.js';
+import { type Clock, systemClock } from '../time/clock.js';
 import { Sampler } from './sampler.js';
 
 /** Milliseconds between two looks. */
@@ -28,4 +26,12 @@ export function sharedSampler(
     byKind.set(kind, sampler);
   }
   return sampler;
+}
+
+/**
+ * A sampler of a view that is alone in its process, as often as that wants it.
+ * @param interval milliseconds between two looks
+ */
+export function samplerFor(target: RedisTarget, prefix: string, interval: number): Sampler {
+  return new Sampler(backendOf(target), { prefix, clock: systemClock, interval });
 }

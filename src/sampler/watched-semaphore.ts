@@ -1,7 +1,6 @@
 import type { InspectReply, Overview, OverviewReply } from '../backends/backend.js';
 import { overviewOf } from '../backends/overview-of.js';
-import { GrantsSeen } from './grants-seen.js';
-import { WaitsSeen } from './waits-seen.js';
+import { GrantsSeen, WaitsSeen } from './grants-seen.js';
 
 /** What both kinds of look say. */
 export type Summary = Omit<Overview, 'tokens'>;

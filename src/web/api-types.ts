@@ -2,6 +2,9 @@
  * What the web view sends as JSON. Durations are milliseconds; `at` and other moments are
  * milliseconds since the Unix epoch, by the clock of the process that serves the view.
  */
+import type { HistoryPoint } from '../sampler/history.js';
+
+export type { HistoryPoint };
 
 /** One semaphore in the list. */
 export interface SemaphoreRow {
@@ -85,27 +88,6 @@ export interface QueuedRequest {
   readonly priority?: number;
   /** How long it will probably still wait, by the grants per second that were seen. */
   readonly estimate?: number;
-}
-
-/** What was seen in one step of the last 15 minutes. */
-export interface HistoryPoint {
-  /** When the step began. */
-  readonly t: number;
-  /** Permits held at the last look of the step. */
-  readonly held: number;
-  /** Requests that waited then. */
-  readonly waiting: number;
-  /** The limit then; null where it was not known, or where there was none. */
-  readonly limit: number | null;
-  /** Grants that were seen, per second. */
-  readonly grantsPerSecond: number;
-  /**
-   * Half of the requests granted in this step waited no longer; null where none was seen, or
-   * no viewer looked at this semaphore in detail.
-   */
-  readonly waitP50: number | null;
-  /** 99 % of them waited no longer. */
-  readonly waitP99: number | null;
 }
 
 /** Handles that were lost, as far as this process knows. */

@@ -53,33 +53,19 @@ export interface WebViewOptions {
 }
 
 /** `WebViewOptions` checked and with defaults. */
-export interface ResolvedView {
+export interface ResolvedView extends Omit<WebViewOptions, 'hosts'> {
   readonly prefix: string;
   readonly basePath: string;
   readonly actions: boolean;
-  readonly authorize: WebViewOptions['authorize'];
-  readonly token: string | undefined;
   readonly hosts: ReadonlySet<string> | undefined;
-  readonly origin: string | undefined;
-  readonly onError: WebViewOptions['onError'];
   readonly names: readonly string[];
-  readonly clock: Clock | undefined;
 }
 
 const SHORTEST_TOKEN = 16;
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  'prefix',
-  'basePath',
-  'actions',
-  'authorize',
-  'token',
-  'hosts',
-  'origin',
-  'onError',
-  'names',
-  'clock',
-]);
+const OPTIONS: ReadonlySet<string> = new Set(
+  'prefix basePath actions authorize token hosts origin onError names clock'.split(' '),
+);
 
 export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);

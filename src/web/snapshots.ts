@@ -1,13 +1,11 @@
 import type { HolderState, WaiterState } from '../backends/backend.js';
 import { heldByGroup } from '../held-by-group.js';
-import { NO_LIMIT } from '../backends/protocol.js';
-import type { Step } from '../sampler/history.js';
+import { shownLimit } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
 import type {
   Detail,
   GroupState,
-  HistoryPoint,
   ListSnapshot,
   QueuedRequest,
   SemaphoreRow,
@@ -38,7 +36,7 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
     row: rowOf(sampler, semaphore),
     slots: holders.flatMap(slotsOf).slice(0, MOST_ENTRIES),
     queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, rate)),
-    history: sampler.history(name).map(point),
+    history: sampler.history(name),
     losses: sampler.losses(name),
     groups: groupsOf(holders, waiters, groupLimit),
     budgets,
@@ -56,7 +54,7 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
   const rate = sampler.rate(semaphore);
   return {
     name,
-    limit: limitOf(limit),
+    limit: shownLimit(limit),
     limitFrom,
     held,
     waiting,
@@ -95,6 +93,8 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
   };
 }
 
+const NONE = { waiting: 0, weight: 0 };
+
 /** The groups that hold or wait; shares are of the waiting ones of the highest priority. */
 function groupsOf(
   holders: readonly HolderState[],
@@ -105,14 +105,11 @@ function groupsOf(
   const top = waiters.reduce((highest, { priority }) => Math.max(highest, priority), 0);
   const found = new Map<string, { waiting: number; weight: number }>();
   for (const { group, weight, priority } of waiters) {
-    const known = found.get(group) ?? { waiting: 0, weight: 0 };
-    known.waiting += 1;
-    if (priority === top) known.weight = weight;
-    found.set(group, known);
+    const known = found.get(group) ?? NONE;
+    const counted = priority === top ? weight : known.weight;
+    found.set(group, { waiting: known.waiting + 1, weight: counted });
   }
-  for (const group of held.keys()) {
-    if (!found.has(group)) found.set(group, { waiting: 0, weight: 0 });
-  }
+  for (const group of held.keys()) found.set(group, found.get(group) ?? NONE);
   const all = [...found.values()].reduce((sum, { weight }) => sum + weight, 0);
   if (limit === undefined && [...found.keys()].every((group) => group === '')) return [];
   return [...found].map(([group, { waiting, weight }]) => ({
@@ -122,14 +119,4 @@ function groupsOf(
     waiting,
     share: weight / Math.max(1, all),
   }));
-}
-
-function point(step: Step): HistoryPoint {
-  const { limit, waitP50, waitP99 } = step;
-  return { ...step, limit: limitOf(limit), waitP50: waitP50 ?? null, waitP99: waitP99 ?? null };
-}
-
-/** As a number it would flatten every chart. */
-function limitOf(limit: number | undefined): number | null {
-  return limit === undefined || limit === NO_LIMIT ? null : limit;
 }

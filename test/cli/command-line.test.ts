@@ -1,31 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Arguments } from '../../src/cli/arguments.js';
-import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
+import { COMMON_OPTIONS, parseServerUrl, showAddress } from '../../src/cli/server-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
-import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
-import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { errorEntries, errorHelp } from '../../src/cli/help.js';
+import { parseDuration, showDuration } from '../../src/cli/amounts.js';
 import { ClosedError } from '../../src/errors.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
-import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
-import { hasColors, plainText } from '../../src/cli/style.js';
-import { fit, widthOf } from '../../src/cli/text-width.js';
+import { fit, hasColors, plainText, widthOf } from '../../src/cli/style.js';
 import { redsemHere } from './in-process.js';
 
-const COMMANDS = [
-  'run',
-  'status',
-  'list',
-  'watch',
-  'limit',
-  'rate',
-  'budget',
-  'revoke',
-  'completion',
-];
+const COMMANDS = 'run status list watch limit rate budget revoke completion'.split(' ');
 
 describe('the command line', () => {
   it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
@@ -186,13 +174,8 @@ describe('the command line', () => {
     ] as const)
       expect(parseServerUrl('--url', url), url).to.include(parts);
     expect(showAddress(parseServerUrl('--url', 'redis://[::1]:7000'))).to.equal('[::1]:7000');
-    for (const url of [
-      '',
-      'host:6379',
-      'http://:secret@h',
-      'redis://:secret@h/x',
-      'redis://:%secret@h',
-    ]) {
+    const wrong = ['http://:secret@h', 'redis://:secret@h/x', 'redis://:%secret@h'];
+    for (const url of ['', 'host:6379', ...wrong]) {
       expect(() => parseServerUrl('REDIS_URL', url), url)
         .to.throw(UsageError)
         .with.property('message')
@@ -203,33 +186,19 @@ describe('the command line', () => {
 
   it('shows no password in any error, whatever argument or variable has one', async () => {
     const url = 'redis://user:hunter2@127.0.0.1:1';
-    const lines: readonly (readonly string[])[] = [
-      [url],
-      ['help', url],
-      ['list', url],
-      ['status', `--${url}`],
-      ['status', '--url', url],
-      ['status', '--url', `http://user:hunter2@host`],
-      ['status', '--url', 'redis://user:hunter2%@host'],
-      ['status', '--client', url],
-      ['status', '--cacert', url],
-      ['limit', 'name', url],
-      ['rate', 'name', url],
-      ['revoke', 'name', url],
-      ['completion', url],
-      ['watch', '--interval', url],
-      ['web', '--listen', url],
-      ['web', '--token-file', url],
-      ['run', '--limit', url, 'name', '--', 'true'],
-      ['run', '--rate', url, 'name', '--', 'true'],
-      ['run', '--timeout', url, 'name', '--', 'true'],
-      ['run', '--pass-fd', url, 'name', '--', 'true'],
-      ['run', 'name', '--', url],
-    ];
+    const ofRun = ['limit', 'rate', 'timeout', 'pass-fd'];
+    const lines = [
+      'URL; help URL; list URL; completion URL; watch --interval URL; run name -- URL',
+      'status --URL; status --url URL; status --client URL; status --cacert URL',
+      'limit name URL; rate name URL; revoke name URL; web --listen URL; web --token-file URL',
+      'status --url http://user:hunter2@host; status --url redis://user:hunter2%@host',
+      ...ofRun.map((option) => `run --${option} URL name -- true`),
+    ].flatMap((some) => some.split('; '));
     for (const line of lines) {
-      const { code, stdout, stderr } = await redsemHere(line, { url });
-      expect(code, line.join(' ')).to.be.above(0);
-      expect(stderr, line.join(' ')).not.to.equal('');
+      const args = line.split(' ').map((word) => word.replace('URL', url));
+      const { code, stdout, stderr } = await redsemHere(args, { url });
+      expect(code, line).to.be.above(0);
+      expect(stderr, line).not.to.equal('');
       expect(stdout + stderr).not.to.include('hunter2');
     }
   });

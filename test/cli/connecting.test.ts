@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { stub, useFakeTimers } from 'sinon';
-import { ioredisAdapter } from '../../src/cli/clients/ioredis.js';
-import { nodeRedisAdapter } from '../../src/cli/clients/node-redis.js';
+import { ioredisAdapter, nodeRedisAdapter } from '../../src/cli/clients.js';
 import { connectBy } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
 import { withTimeout } from '../../src/cli/with-timeout.js';
-import type { ClientAdapter, Server } from '../../src/cli/server.js';
-import { parseServerUrl } from '../../src/cli/server-url.js';
+import type { ClientAdapter, Server } from '../../src/cli/clients.js';
+import { parseServerUrl } from '../../src/cli/server-options.js';
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 const withCode = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });

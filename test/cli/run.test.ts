@@ -67,22 +67,6 @@ describeWithServer('redsem run', (server) => {
     });
   });
 
-  it('goes by a rate, with any number at once unless a limit is given', async () => {
-    await withSemaphore(server(), 'metered', 1, async (own) => {
-      const rated = (...args: string[]) =>
-        run('-q', '-t', '0', '--rate', '2/d', '--burst', '2', ...args, 'metered', '--', 'true');
-      const holder = await own.acquire();
-      expect(await rated('-n', '1'), 'the limit').to.include({ code: 75 });
-      expect(await rated(), 'no limit').to.include({ code: 0 });
-      expect(await rated()).to.include({ code: 0 });
-      expect(await rated(), 'the rate').to.include({ code: 75 });
-      expect(await own.inspect())
-        .to.have.property('rate')
-        .that.includes({ permits: 2, per: 86_400_000, burst: 2, from: 'caller' });
-      await holder.release();
-    });
-  });
-
   it('gives the command the file descriptors that it is passed, and the soft limit on open files', async () => {
     const script = `
       ulimit -Sn 256; echo data > file

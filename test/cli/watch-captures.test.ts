@@ -3,9 +3,8 @@ import { expect } from 'chai';
 import type { Line } from '../../src/cli/style.js';
 import { frame } from '../../src/cli/watch/frame.js';
 import { screenText } from '../../src/cli/watch/screen.js';
-import type { Watched } from '../../src/cli/watch/seen.js';
-import { TicketTimes } from '../../src/cli/watch/seen.js';
-import type { View } from '../../src/cli/watch/view.js';
+import type { View, Watched } from '../../src/cli/watch/view.js';
+import { TicketTimes } from '../../src/cli/watch/view.js';
 import { STEP_MS } from '../../src/sampler/history.js';
 import { summaryOf } from './summaries.js';
 import { CapturedTerminal } from './terminal-capture.js';
@@ -27,10 +26,10 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     t: NOW - (NOW % STEP_MS) - (59 - i) * STEP_MS,
     held: Math.ceil(held * share(i)),
     waiting: Math.floor(waiting * share(i)),
-    limit: limit ?? undefined,
+    limit,
     grantsPerSecond: ((i * 7) % 10) / 4,
-    waitP50: undefined,
-    waitP99: undefined,
+    waitP50: null,
+    waitP99: null,
   }));
   return {
     ...summary,

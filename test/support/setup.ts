@@ -3,6 +3,7 @@ import type { Context, Test } from 'mocha';
 import { restore } from 'sinon';
 import { setImmediate as turn } from 'node:timers/promises';
 
+import { endTest } from './after-test.js';
 import { endWaits } from './eventually.js';
 import { killOwned } from './owned-processes.js';
 
@@ -51,7 +52,8 @@ export const mochaHooks = {
   beforeEach(this: Context): void {
     if (this.currentTest !== undefined) checkInside(this.currentTest);
   },
-  afterEach(this: Context): void {
+  async afterEach(this: Context): Promise<void> {
+    await endTest();
     restore();
     const waits = endWaits();
     if (this.currentTest?.timedOut !== true) return;

@@ -1,4 +1,4 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { hasSubscribers, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { spy } from 'sinon';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
@@ -171,6 +171,8 @@ describe('diagnostics channels', () => {
       return read.callCount;
     };
     log.end();
+    const heard = CHANNELS.filter((channel) => hasSubscribers(channel));
+    expect(heard, 'of a test before this one').to.deep.equal([]);
     const readings = await everything();
     expect([publish.callCount, trace.callCount]).to.deep.equal([0, 0]);
     log = new ChannelLog(NAME);

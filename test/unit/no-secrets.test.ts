@@ -24,7 +24,7 @@ import { warningsDuring } from '../support/warnings.js';
 import { reasonOf } from '../support/rejection.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { OtelFixture } from '../telemetry/otel-fixture.js';
-import { get } from '../web/web-fixture.js';
+import { endLooks, get, viewFixture } from '../web/web-fixture.js';
 import { heldFixture, stubFixture } from './stub-fixture.js';
 
 const SECRET = 'hunter2';
@@ -278,7 +278,7 @@ describe('no secret is in what a client threw:', () => {
   });
 
   it('in labels, in telemetry of names, and in the state of a web view', async () => {
-    const memory = new MemoryBackend();
+    const { backend: memory, view } = viewFixture();
     const semaphore = new Semaphore(memory, 'jobs', { limit: 1, label: URL_WITH_PASSWORD });
     const otel = new OtelFixture('redis://***@host:6379/0');
     await using named = new Semaphore(memory, URL_WITH_PASSWORD, { limit: 1 });
@@ -287,13 +287,12 @@ describe('no secret is in what a client threw:', () => {
     expect((await otel.times('wait_time')).count).to.equal(1);
     await otel.close();
     const handle = await semaphore.acquire();
-    const view = webView(memory);
     expectNoSecret(await semaphore.inspect(), 'labels');
     expectNoSecret(await (await get(view, '/api/semaphore?name=jobs')).text(), 'labels');
     await handle.release();
     const broken = stubFixture();
     broken.backend.onInspect = () => Promise.reject(new Error(`no way to ${URL_WITH_PASSWORD}`));
-    const failing = webView(broken.backend, { names: ['jobs'], clock: broken.clock });
+    const failing = webView(broken.backend, { names: ['jobs'], clock: endLooks(broken.clock) });
     const answer = get(failing, '/api/list');
     await broken.clock.advance(5000);
     const text = await (await answer).text();

@@ -1,22 +1,10 @@
 import { expect } from 'chai';
+import { stub } from 'sinon';
 import { ManualClock } from '../../src/index.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { Events, get, viewFixture, withServer } from './web-fixture.js';
-
-/** What is written to `console.error` while `body` runs. */
-async function complaintsDuring(body: () => Promise<void>): Promise<unknown[][]> {
-  const complaints: unknown[][] = [];
-  const original = console.error;
-  console.error = (...args: unknown[]) => void complaints.push(args);
-  try {
-    await body();
-  } finally {
-    console.error = original;
-  }
-  return complaints;
-}
+import { endLooks, Events, get, viewFixture, withServer } from './web-fixture.js';
 
 function recorder() {
   const told: unknown[] = [];
@@ -82,7 +70,7 @@ describe('what fails in the web view', () => {
   });
 
   it('a stream whose picture cannot be made ends alone', async () => {
-    const clock = new ManualClock();
+    const clock = endLooks(new ManualClock());
     let fails = false;
     const wall = (): number => {
       if (fails) throw new Error('no time');
@@ -119,29 +107,27 @@ describe('what fails in the web view', () => {
     const authorize = (): never => {
       throw broken;
     };
+    const written = stub(console, 'error');
     const silent = viewFixture({ authorize });
-    expect(
-      await complaintsDuring(async () => {
-        for (let i = 0; i < 7; i += 1) {
-          await get(silent.view, '/');
-          await silent.clock.advance(20_000);
-        }
-      }),
-    ).to.deep.equal(Array.from({ length: 3 }, () => ['redsem: the web view failed:', broken]));
+    for (let i = 0; i < 7; i += 1) {
+      await get(silent.view, '/');
+      await silent.clock.advance(20_000);
+    }
+    const text = 'redsem: the web view failed:';
+    expect(written.args).to.deep.equal(Array.from({ length: 3 }, () => [text, broken]));
     for (const onError of [
       () => Promise.reject(second),
       () => {
         throw second;
       },
     ]) {
+      written.resetHistory();
       const { view } = viewFixture({ authorize, onError });
       const uncaught = await uncaughtDuring(async () => {
-        const complaints = await complaintsDuring(async () => {
-          expect((await get(view, '/')).status).to.equal(500);
-          await moment();
-        });
-        expect(complaints).to.deep.equal([['redsem: the web view failed:', second]]);
+        expect((await get(view, '/')).status).to.equal(500);
+        await moment();
       });
+      expect(written.args).to.deep.equal([[text, second]]);
       expect(uncaught).to.deep.equal([]);
     }
   });

@@ -7,7 +7,7 @@ import { openClient } from '../support/open-client.js';
 import type { TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { Events, withServer } from './web-fixture.js';
+import { endLooks, Events, withServer } from './web-fixture.js';
 
 const SHOWN = ['api/list', 'api/semaphore?name=jobs', 'api/events', 'api/events?name=jobs'];
 const CHANGES = {
@@ -91,7 +91,7 @@ describeWithServer('the web view of a Redis', (server) => {
     for (const way of ['hangs', 'is gone'] as const) {
       it(`that ${way}: every route answers before, meanwhile and after (${kind})`, async () => {
         const client = await openClient(kind, server().url);
-        const clock = new ManualClock();
+        const clock = endLooks(new ManualClock());
         const told: unknown[] = [];
         const prefix = `${kind}-${way === 'hangs' ? 'hung' : 'gone'}`;
         const options = { prefix, clock, actions: true, onError: (e: unknown) => told.push(e) };

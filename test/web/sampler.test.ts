@@ -8,11 +8,12 @@ import { startMonitor } from '../support/command-monitor.js';
 import { eventually } from '../support/eventually.js';
 import { openClient } from '../support/open-client.js';
 import { describeWithServer } from '../support/require-server.js';
+import { endLooks } from './web-fixture.js';
 
 const PREFIX = { prefix: 'redsem', interval: 1000 };
 
 function onMemory() {
-  const clock = new ManualClock(1_800_000_000_000);
+  const clock = endLooks(new ManualClock(1_800_000_000_000));
   const backend = new MemoryBackend({ clock });
   const sampler = new Sampler(backend, { ...PREFIX, clock });
   const open = (name: string, limit = 1): Semaphore =>
@@ -46,7 +47,7 @@ describe('the sampler', () => {
     expect(steps.map(({ t }) => t % 5000)).to.satisfy((rests: number[]) =>
       rests.every((r) => r === 0),
     );
-    expect(steps.at(-2)).to.include({ held: 1, limit: 2, waitP50: undefined });
+    expect(steps.at(-2)).to.include({ held: 1, limit: 2, waitP50: null });
     expect(steps.at(-2)?.grantsPerSecond).to.be.closeTo(1, 0.21);
     expect(sampler.history('idle')).to.have.length(0);
     const held = await jobs.acquire();
@@ -132,7 +133,7 @@ describeWithServer('the sampler on a server', (server) => {
   for (const kind of ['redis', 'ioredis'] as const) {
     it(`makes at most 5 calls a second, however many watch whatever many (${kind})`, async () => {
       const client = await openClient(kind, server().url);
-      const clock = new ManualClock();
+      const clock = endLooks(new ManualClock());
       const names = Array.from({ length: 600 }, (_, i) => `${kind}-${i}`);
       // A slow machine shall see no renewal: it is a call too.
       const options = { limit: 3, prefix: kind, ttl: 600_000 };
@@ -159,9 +160,9 @@ describeWithServer('the sampler on a server', (server) => {
     });
   }
 
-  it('shows damaged semaphores beside the others, and that the server is gone', async () => {
+  it('shows damaged semaphores beside the others', async () => {
     const client = await openClient('ioredis', server().url);
-    const clock = new ManualClock();
+    const clock = endLooks(new ManualClock());
     await server().command('SET', 'hurt:{text}:info', 'not a hash');
     await server().command('HSET', 'hurt:{text}:tickets', 'not', 'a set');
     const whole = new Semaphore(client.target, 'whole', { limit: 2, prefix: 'hurt' });
@@ -177,11 +178,6 @@ describeWithServer('the sampler on a server', (server) => {
     await looked(() => sampler.semaphore('whole')?.summary.held === 1);
     await looked(() => sampler.semaphore('text')?.error !== undefined);
     expect(sampler.semaphore('text')?.error).to.match(/WRONGTYPE/);
-    server().pause();
-    await looked(() => !sampler.reachable);
-    expect(sampler.trouble).to.match(/no reply within 1500 ms/);
-    server().resume();
-    await looked(() => sampler.reachable);
     stop();
     await handle.release();
     await whole.close();

@@ -3,7 +3,7 @@ import { NO_LIMIT } from '../../src/backends/protocol.js';
 import type { Detail, ListSnapshot } from '../../src/web/api-types.js';
 import { webView } from '../../src/web/index.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { Events, get, post, viewFixture } from './web-fixture.js';
+import { Events, get, post, shown, viewFixture } from './web-fixture.js';
 
 describe('the web view', () => {
   it('serves the page, its style and its script', async () => {
@@ -29,8 +29,7 @@ describe('the web view', () => {
     const requests = [{ group: 'a' }, { group: 'a' }, { group: 'b', weight: 3 }, { priority: 2 }];
     const waiting = requests.map((options) => semaphore.acquire(options));
     await clock.advance(1500);
-    const asked = get(view, '/api/semaphore?name=shared');
-    const { queue, groups } = (await (await asked).json()) as Detail;
+    const { queue, groups } = await shown<Detail>(view, 'semaphore?name=shared');
     expect(queue.map(({ group = '', priority = 0 }) => [group, priority])).to.deep.equal([
       ['', 2],
       ['b', 0],
@@ -60,9 +59,7 @@ describe('the web view', () => {
       }));
       return { ...(await inspect(call)), waiting: count, waiters };
     };
-    const { queue, groups } = (await (
-      await get(view, '/api/semaphore?name=long')
-    ).json()) as Detail;
+    const { queue, groups } = await shown<Detail>(view, 'semaphore?name=long');
     expect(queue).to.have.length(5000);
     expect(groups).to.deep.equal([
       { group: 'a', held: 0, waiting: count / 2, share: 0.5 },
@@ -81,7 +78,7 @@ describe('the web view', () => {
     const ended = new AbortController();
     const waiting = semaphore.acquire({ group: 'a', signal: ended.signal });
     await clock.advance(0);
-    const detail = (await (await get(view, '/api/semaphore?name=llm')).json()) as Detail;
+    const detail = await shown<Detail>(view, 'semaphore?name=llm');
     expect(detail.groups).to.deep.equal([
       { group: 'a', held: 2, limit: 2, waiting: 1, share: 1 },
       { group: '', held: 1, limit: 2, waiting: 0, share: 0 },
@@ -101,8 +98,7 @@ describe('the web view', () => {
     await busy.setLimit(1);
     const waiting = busy.acquire();
     await clock.advance(1500);
-    const asked = get(view, '/api/list');
-    const list = (await (await asked).json()) as ListSnapshot;
+    const list = await shown<ListSnapshot>(view, 'list');
     expect(list).to.deep.include({ at: clock.wall(), actions: true, total: 3 });
     expect(list.server).to.deep.equal({ reachable: true, lastOkAt: clock.wall() });
     const [columns = []] = list.semaphores.map((row) => Object.keys(row));
@@ -124,8 +120,7 @@ describe('the web view', () => {
     const semaphore = new Semaphore(backend, 'rated', { limit: Infinity, rate });
     const holder = await semaphore.acquire();
     await clock.advance(1500);
-    const asked = get(view, '/api/semaphore?name=rated');
-    const { row, history } = (await (await asked).json()) as Detail;
+    const { row, history } = await shown<Detail>(view, 'semaphore?name=rated');
     expect(row).to.deep.include({ limit: null, limitFrom: 'caller', held: 1, over: 0 });
     expect(history.map(({ limit }) => limit))
       .to.include(null)
@@ -139,7 +134,7 @@ describe('the web view', () => {
     const pair = await jobs.acquire({ permits: 2 });
     const waiting = open('jobs', 3, 'worker 2').acquire({ permits: 2 });
     await clock.advance(2500);
-    const detail = (await (await get(view, '/api/semaphore?name=jobs')).json()) as Detail;
+    const detail = await shown<Detail>(view, 'semaphore?name=jobs');
     expect(detail.row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 1 });
     const { id: holderId, fencingToken } = pair;
     const ticket = { holderId, fencingToken, label: 'worker 1', heldFor: 2500, expiresIn: 27_500 };
@@ -214,25 +209,26 @@ describe('the web view', () => {
   });
 
   it('refuses wrong options at once', () => {
-    const wrong = (options: object, message: RegExp): void => {
+    for (const [options, message] of [
+      [{ action: true }, /^action: .*did you mean actions\?/],
+      [{ actions: 1 }, /^actions: expected true or false, got 1 \(number\)/],
+      [{ token: 'short' }, /^token: expected 16 .* got another text;/],
+      [{ token: 'with a space in the midst of it' }, /^token: expected/],
+      [{ token: 7 }, /^token: expected a string/],
+      [{ basePath: 'semaphores' }, /^basePath: expected a path/],
+      [{ basePath: '//evil' }, /^basePath: expected a path/],
+      [{ authorize: true }, /^authorize: expected a function/],
+      [{ hosts: 'localhost' }, /^hosts: expected an array of strings/],
+      [{ onError: 'log' }, /^onError: expected a function/],
+      [{ origin: 7 }, /^origin: expected a string/],
+      [{ origin: 'ops.example' }, /^origin: expected a scheme and a host such as https/],
+      [{ origin: 'ftp://ops.example' }, /^origin: expected a scheme/],
+      [{ origin: 'https://ops.example/x' }, /^origin: expected a scheme/],
+      [{ names: [''] }, /^name: expected 1 to 512 bytes/],
+      [{ prefix: '{}' }, /^prefix: expected no braces/],
+    ] as [object, RegExp][]) {
       expect(() => webView(new MemoryBackend(), options)).to.throw(message);
-    };
-    wrong({ action: true }, /^action: .*did you mean actions\?/);
-    wrong({ actions: 1 }, /^actions: expected true or false, got 1 \(number\)/);
-    wrong({ token: 'short' }, /^token: expected 16 .* got another text;/);
-    wrong({ token: 'with a space in the midst of it' }, /^token: expected/);
-    wrong({ token: 7 }, /^token: expected a string/);
-    wrong({ basePath: 'semaphores' }, /^basePath: expected a path/);
-    wrong({ basePath: '//evil' }, /^basePath: expected a path/);
-    wrong({ authorize: true }, /^authorize: expected a function/);
-    wrong({ hosts: 'localhost' }, /^hosts: expected an array of strings/);
-    wrong({ onError: 'log' }, /^onError: expected a function/);
-    wrong({ origin: 7 }, /^origin: expected a string/);
-    for (const origin of ['ops.example', 'ftp://ops.example', 'https://ops.example/x', 'null']) {
-      wrong({ origin }, /^origin: expected a scheme and a host such as https/);
     }
-    wrong({ names: [''] }, /^name: expected 1 to 512 bytes/);
-    wrong({ prefix: '{}' }, /^prefix: expected no braces/);
     expect(() => webView('redis://' as never)).to.throw(/^target: expected a client/);
   });
 });

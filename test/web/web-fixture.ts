@@ -4,13 +4,23 @@ import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import type { WebHandler, WebViewOptions } from '../../src/web/index.js';
 import { webView } from '../../src/web/index.js';
 import type { NodeListener } from '../../src/web/node.js';
+import { afterTest } from '../support/after-test.js';
 
 export const TOKEN = 'a-token-for-tests-0123456789';
 const ORIGIN = 'http://view.example';
 
+/**
+ * Lets a view end its looks once the test is over: until then the view listens for losses in this
+ * process, and a later test would hear messages published for it.
+ */
+export function endLooks<C extends { advance(duration: number): unknown }>(clock: C): C {
+  afterTest(() => clock.advance(60_000));
+  return clock;
+}
+
 /** A view of semaphores in memory, on a clock that the test moves. */
 export function viewFixture(options: WebViewOptions = {}) {
-  const clock = new ManualClock(1_800_000_000_000);
+  const clock = endLooks(new ManualClock(1_800_000_000_000));
   const backend = new MemoryBackend({ clock });
   const view = webView(backend, { clock, ...options });
   const open = (name: string, limit = 1, label = 'the test'): Semaphore =>
@@ -24,6 +34,11 @@ export function get(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   return view(new Request(ORIGIN + path, { headers: { host: 'view.example', ...headers } }));
+}
+
+/** What an `api/…` gives as JSON. */
+export async function shown<T>(view: WebHandler, path: string): Promise<T> {
+  return (await (await get(view, `/api/${path}`)).json()) as T;
 }
 
 /** What the page itself sends, but for `headers`; undefined leaves one out. */

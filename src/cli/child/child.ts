@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { codeOfError, describe, EXIT, Failure } from '../failure.js';
 import { withSoftLimit } from './open-files.js';
-import type { SignalTarget } from './processes.js';
-import { groupTarget, isInForeground, treeTarget } from './processes.js';
+import { groupTarget, isInForeground, type SignalTarget, treeTarget } from './processes.js';
 
 /** How often is looked whether anything of a terminated command still runs, in milliseconds. */
 const LOOK_EVERY = 50;
@@ -119,4 +118,52 @@ function cannotRun(program: string, error: unknown): Failure {
   }
   const why = code === 'EACCES' ? 'permission denied' : describe(error);
   return new Failure(EXIT.cannotRun, `${program}: ${why}`, error);
+}
+
+/** Signals that end a program unless it says otherwise; the command of `run` gets them instead. */
+const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** Catches signals from the start on: without a listener, the first ends the wait for a permit. */
+export class SignalInbox {
+  /** The command, from its start to its end. */
+  listener: Child | undefined;
+  readonly #interrupt = new AbortController();
+  readonly #handlers: readonly (readonly [NodeJS.Signals, () => void])[] = [
+    ...PASSED.map((signal) => [signal, () => this.#onSignal(signal)] as const),
+    // Before there is a command, because a signal may come while it starts.
+    ['SIGTSTP', () => this.#onStop()],
+    ['SIGCONT', () => this.listener?.resume()],
+  ];
+  #first: NodeJS.Signals | undefined;
+
+  constructor() {
+    for (const [signal, handler] of this.#handlers) process.on(signal, handler);
+  }
+
+  /** Aborts with the first signal that comes without a listener. */
+  get interrupted(): AbortSignal {
+    return this.#interrupt.signal;
+  }
+
+  /** The signal that did. */
+  get interruptedBy(): NodeJS.Signals | undefined {
+    return this.#first;
+  }
+
+  close(): void {
+    for (const [signal, handler] of this.#handlers) process.off(signal, handler);
+  }
+
+  #onStop(): void {
+    if (this.listener !== undefined) this.listener.pause();
+    else process.kill(process.pid, 'SIGSTOP');
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    if (this.listener !== undefined) return this.listener.pass(signal);
+    // Impatient: even giving back takes too long.
+    if (this.#first !== undefined) process.exit(signalCode(signal));
+    this.#first = signal;
+    this.#interrupt.abort(new Error(`interrupted by ${signal}`));
+  }
 }

@@ -1,7 +1,6 @@
 import { quoted } from '../../arguments/shown.js';
-import { optionsIn } from '../arguments.js';
-import type { Command } from '../command.js';
-import { COMMON_OPTIONS } from '../common-options.js';
+import { type Command, optionsIn } from '../arguments.js';
+import { COMMON_OPTIONS } from '../server-options.js';
 import { UsageError } from '../failure.js';
 import { print } from '../output.js';
 

@@ -1,16 +1,13 @@
 import { quoted } from '../../arguments/shown.js';
-import type { Handle } from '../../index.js';
-import { AcquireTimeoutError, HandleLostError, Semaphore } from '../../index.js';
-import { Child, signalCode } from '../child/child.js';
-import type { SignalInbox } from '../child/signal-inbox.js';
+import { AcquireTimeoutError, type Handle, HandleLostError, Semaphore } from '../../index.js';
+import { Child, signalCode, type SignalInbox } from '../child/child.js';
+import type { Server } from '../clients.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
 import { complain, report } from '../output.js';
-import type { Server } from '../server.js';
 import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
-import { giveBack } from './give-back.js';
 import type { RunPlan } from './run-plan.js';
-import { WaitingNote } from './waiting-note.js';
+import { noteWaiting } from './waiting-note.js';
 
 /** How long closing may keep a program whose outcome is known, in milliseconds. */
 const CLOSE_TIME = 300;
@@ -75,11 +72,10 @@ async function take(
 ): Promise<Handle | null> {
   signal.throwIfAborted();
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
-  const note = new WaitingNote(semaphore);
-  const heard = quiet ? {} : note.start();
+  const note = quiet ? undefined : noteWaiting(semaphore);
   try {
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, cost, signal, ...patience, ...heard });
+    return await semaphore.acquire({ permits, cost, signal, ...patience, ...note?.heard });
   } catch (error) {
     // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
@@ -88,7 +84,7 @@ async function take(
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
     throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
   } finally {
-    note.stop();
+    note?.stop();
   }
 }
 
@@ -103,7 +99,7 @@ async function runHolding(handle: Handle, plan: RunPlan, signals: SignalInbox): 
     const isLost = error instanceof HandleLostError;
     code = await tell(isLost ? new Failure(EXIT.lost, error.message, error) : error, signals);
   }
-  if ((await giveBack(handle, complain)) || code !== 0) return code;
+  if ((await giveBack(handle)) || code !== 0) return code;
   complain('the permit was lost before the command had ended');
   return EXIT.lost;
 }
@@ -149,4 +145,33 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   // Later on it may reject unheard.
   aborted.catch(() => undefined);
   return aborted;
+}
+
+/**
+ * How long a server may be silent to a permit that is given back, in milliseconds. It may still
+ * read it later.
+ */
+const RELEASE_TIME = 600;
+
+/** By how much a timer may be early, in milliseconds. */
+const EARLY = 2;
+
+/** False when the permit had been lost before. */
+async function giveBack(handle: Handle): Promise<boolean> {
+  const began = performance.now();
+  const certain = handle.expiresIn;
+  try {
+    if (await withTimeout(RELEASE_TIME, 'releasing', handle.release())) return true;
+  } catch (error) {
+    warnOfDelay(describe(error));
+    return true;
+  }
+  if (certain === 0 || performance.now() - began < certain - EARLY) return false;
+  // Then its lease ran out while the server was silent, and that came after the work.
+  warnOfDelay('releasing: no answer while its lease lasted');
+  return true;
+}
+
+function warnOfDelay(why: string): void {
+  complain(`warning: the permit may be free only when its ttl is over: ${why}`);
 }

@@ -2,16 +2,13 @@ import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import type { RateOptions, SemaphoreOptions } from '../../index.js';
-import type { Arguments, Options } from '../arguments.js';
-import { parseCount } from '../arguments.js';
+import { type Arguments, type Options, parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
-import { namedValues, parseBudget } from '../budget.js';
-import type { ServerSettings } from '../common-options.js';
-import { prefixOf, serverSettings } from '../common-options.js';
+import { namedValues, parseBudget, parseRate } from '../amounts.js';
+import { prefixOf, type ServerSettings, serverSettings } from '../server-options.js';
 import { EXIT, UsageError } from '../failure.js';
-import { parseRate } from '../rate.js';
-import { fit } from '../text-width.js';
+import { fit } from '../style.js';
 
 export const RUN_OPTIONS: Options = {
   '-n, --limit N':

@@ -1,7 +1,5 @@
-import type { Arguments } from '../arguments.js';
-import { signalCode } from '../child/child.js';
-import { SignalInbox } from '../child/signal-inbox.js';
-import type { Command } from '../command.js';
+import type { Arguments, Command } from '../arguments.js';
+import { signalCode, SignalInbox } from '../child/child.js';
 import { runWithPermit } from './permit-run.js';
 import { planOf, RUN_OPTIONS } from './run-plan.js';
 

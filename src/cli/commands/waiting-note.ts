@@ -14,49 +14,44 @@ const MOST_NAMED = 3;
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
-/** Shows on a terminal, when a wait has lasted a while, the holders and how long it may take. */
-export class WaitingNote {
-  readonly #semaphore: Semaphore;
-  #progress: QueueProgress | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #said = Infinity;
-  #over = false;
+export interface WaitingNote {
+  /** What `acquire` takes for it. */
+  readonly heard: { readonly onWaiting?: (progress: QueueProgress) => void };
+  stop(): void;
+}
 
-  constructor(semaphore: Semaphore) {
-    this.#semaphore = semaphore;
-  }
-
-  /** What `acquire` takes for it; nothing where no terminal shows it. */
-  start(): { onWaiting?: (progress: QueueProgress) => void } {
-    if (!isatty(2)) return {};
-    this.#timer = setTimeout(() => void this.#sayFirst(), SILENCE);
-    return { onWaiting: (progress) => this.#onWaiting(progress) };
-  }
-
-  stop(): void {
-    this.#over = true;
-    clearTimeout(this.#timer);
-  }
-
-  #onWaiting(progress: QueueProgress): void {
-    this.#progress = progress;
-    if (performance.now() < this.#said + PAUSE) return;
-    this.#said = performance.now();
-    complain(`waiting for ${this.#semaphore.name}: ${progressText(progress)}`);
-  }
-
-  async #sayFirst(): Promise<void> {
+/**
+ * Shows on a terminal, when a wait has lasted a while, the holders and how long it may take;
+ * nothing where no terminal shows it.
+ */
+export function noteWaiting(semaphore: Semaphore): WaitingNote {
+  if (!isatty(2)) return { heard: {}, stop: () => undefined };
+  let latest: QueueProgress | undefined;
+  let [said, over] = [Infinity, false];
+  const sayFirst = async (): Promise<void> => {
     // A server that does not answer is what the warnings are for.
-    const state = await this.#semaphore.inspect().catch(() => undefined);
-    if (state === undefined || this.#over) return;
-    this.#said = performance.now();
+    const state = await semaphore.inspect().catch(() => undefined);
+    if (state === undefined || over) return;
+    said = performance.now();
     const facts = [
-      ...(this.#progress === undefined ? [] : [progressText(this.#progress)]),
+      ...(latest === undefined ? [] : [progressText(latest)]),
       ...(state.limit === 0 ? ['paused'] : []),
       ...(state.holders.length > 0 ? [holdersText(state)] : []),
     ];
     complain(`waiting for ${state.name}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`);
-  }
+  };
+  const timer = setTimeout(() => void sayFirst(), SILENCE);
+  const onWaiting = (progress: QueueProgress): void => {
+    latest = progress;
+    if (performance.now() < said + PAUSE) return;
+    said = performance.now();
+    complain(`waiting for ${semaphore.name}: ${progressText(progress)}`);
+  };
+  const stop = (): void => {
+    over = true;
+    clearTimeout(timer);
+  };
+  return { heard: { onWaiting }, stop };
 }
 
 function holdersText({ holders }: SemaphoreState): string {

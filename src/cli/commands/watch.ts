@@ -1,17 +1,13 @@
-import type { Arguments } from '../arguments.js';
+import type { Arguments, Command } from '../arguments.js';
 import { signalCode } from '../child/child.js';
-import type { Command } from '../command.js';
 import { UsageError } from '../failure.js';
-import type { Operator } from '../operator.js';
-import { withOperator } from '../operator.js';
+import { type Operator, withOperator } from '../operator.js';
 import { complain, print, printable } from '../output.js';
 import { limitText } from '../permits.js';
 import { FullScreen } from '../watch/full-screen.js';
 import { Screen } from '../watch/screen.js';
-import type { Looks, Watched } from '../watch/seen.js';
-import { seenOf } from '../watch/seen.js';
-import { serverSettings } from '../common-options.js';
-import { showUrl } from '../server-url.js';
+import { type Looks, seenOf, type Watched } from '../watch/view.js';
+import { serverSettings, showUrl } from '../server-options.js';
 
 /** More would only burden the server. */
 const SHORTEST_INTERVAL = 500;

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server as HttpServer } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type Server as HttpServer } from 'node:http';
 import { isIP } from 'node:net';
 import { quoted } from '../../arguments/shown.js';
-import type { Arguments } from '../arguments.js';
-import type { Command } from '../command.js';
-import { fileOf, prefixOf, serverSettings } from '../common-options.js';
+import type { Arguments, Command } from '../arguments.js';
+import { fileOf, prefixOf, serverSettings } from '../server-options.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
 import { print } from '../output.js';

@@ -15,7 +15,9 @@ export function revoking(operator: Operator, name: string, { id, label }: Holder
   return {
     question: `Take ticket ${id} from ${label}? y/N`,
     perform: async () =>
-      (await operator.revoke(name, id)) ? `revoked ${id}` : `${id} was gone already`,
+      (await operator.change(name, (own) => own.revoke(id)))
+        ? `revoked ${id}`
+        : `${id} was gone already`,
   };
 }
 
@@ -25,8 +27,8 @@ export function limiting(operator: Operator, { name, limit }: SemaphoreSummary):
     takesNumber: true,
     perform: async (typed) => {
       const { isChange, count } = parseChange('limit', typed);
-      const now = isChange ? await operator.addPermits(name, count) : count;
-      if (!isChange) await operator.setLimit(name, count);
+      if (!isChange) return setLimit(operator, name, count, `limit of ${name}: ${count}`);
+      const now = await operator.change(name, (own) => own.addPermits(count));
       return `limit of ${name}: ${now}`;
     },
   };
@@ -40,9 +42,9 @@ export function pausing(
   return {
     question: `Pause ${name}? Nobody new gets a permit. y/N`,
     perform: async () => {
-      await operator.setLimit(name, 0);
+      const done = await setLimit(operator, name, 0, `paused ${name}`);
       if (limit !== null) paused.set(name, limit);
-      return `paused ${name}`;
+      return done;
     },
   };
 }
@@ -50,9 +52,11 @@ export function pausing(
 export function resuming(operator: Operator, name: string, limit: number): Action {
   return {
     question: `Resume ${name} with limit ${limit}? y/N`,
-    perform: async () => {
-      await operator.setLimit(name, limit);
-      return `resumed ${name}`;
-    },
+    perform: () => setLimit(operator, name, limit, `resumed ${name}`),
   };
+}
+
+async function setLimit(operator: Operator, name: string, limit: number, done: string) {
+  await operator.change(name, (own) => own.setLimit(limit), limit);
+  return done;
 }

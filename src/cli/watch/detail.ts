@@ -1,16 +1,11 @@
-import type { Column } from '../columns.js';
-import { showDuration } from '../duration.js';
+import { NO_LIMIT } from '../../backends/protocol.js';
+import { type HistoryPoint, STEP_MS, STEPS } from '../../sampler/history.js';
+import { showDuration } from '../amounts.js';
+import { type Column, sectionLines, type Size } from '../columns.js';
 import { heldOf, loadStyle, permitBar } from '../permits.js';
 import { holderColumns, WAITER_COLUMNS } from '../status-table.js';
-import type { Line } from '../style.js';
-import { lineOf, whatFits } from '../style.js';
-import { fit } from '../text-width.js';
-import type { Size } from './frame.js';
-import { graphLines, ROOMY, TALL } from './graphs.js';
-import { sectionLines } from './section.js';
-import type { Watched } from './seen.js';
-import type { Row, View } from './view.js';
-import { rowsOf } from './view.js';
+import { atBothEnds, fit, type Line, lineOf, whatFits } from '../style.js';
+import { type Row, rowsOf, type View, type Watched } from './view.js';
 
 /** From this width on there is room for the ids and the fencing tokens. */
 const WIDE = 100;
@@ -107,4 +102,69 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
 /** With the head. */
 function linesOf(rows: readonly unknown[]): number {
   return rows.length === 0 ? 0 : rows.length + 1;
+}
+
+const LEVELS = '▁▂▃▄▅▆▇█';
+
+/** From these heights on there are three graphs, and lines between the parts. */
+export const TALL = 14;
+export const ROOMY = 18;
+
+/**
+ * Held permits, waiting requests and grants, a column for each step up to `now`, as many as fit.
+ */
+export function graphLines(
+  { limit, steps }: Watched,
+  now: number,
+  { rows, columns }: Size,
+): Line[] {
+  const points = timeline(steps, now);
+  const graphs = [
+    graphOf('held', points, ({ held }) => held, limit === NO_LIMIT ? 0 : (limit ?? 0)),
+    graphOf('waiting', points, ({ waiting }) => waiting),
+    graphOf('grants/s', points, ({ grantsPerSecond }) => grantsPerSecond),
+  ].filter(({ name }) => rows >= TALL || name === 'waiting');
+  const digits = Math.max(...graphs.map(({ scale }) => scale.length));
+  const legends = graphs.map(
+    ({ name, scale }) => `${name.padEnd(8)}  max ${scale.padStart(digits)}  `,
+  );
+  const count = Math.max(0, Math.min(STEPS, columns - (legends[0]?.length ?? 0)));
+  const lines = graphs.map(({ values, ceiling }, i): Line => [
+    { text: legends[i] ?? '', style: 'faint' },
+    { text: sparkline(values.slice(STEPS - count), ceiling) },
+  ]);
+  const span = lineOf(`last ${showDuration(count * STEP_MS)}`, 'faint');
+  return rows >= ROOMY ? [atBothEnds([], span, columns), ...lines] : lines;
+}
+
+type Point = Pick<HistoryPoint, 'held' | 'waiting' | 'grantsPerSecond'>;
+
+/** A point for each step; a step without a look repeats the step before, without grants. */
+function timeline(steps: readonly HistoryPoint[], now: number): Point[] {
+  const byTime = new Map(steps.map((step) => [step.t, step]));
+  const first = now - (now % STEP_MS) - (STEPS - 1) * STEP_MS;
+  let last = { held: 0, waiting: 0 };
+  return Array.from({ length: STEPS }, (_, i) => {
+    const step = byTime.get(first + i * STEP_MS);
+    last = step ?? last;
+    return { ...last, grantsPerSecond: step?.grantsPerSecond ?? 0 };
+  });
+}
+
+/** @param least the least value of the highest level */
+function graphOf(
+  name: string,
+  points: readonly Point[],
+  valueOf: (point: Point) => number,
+  least = 0,
+) {
+  const values = points.map(valueOf);
+  const ceiling = Math.max(least, ...values);
+  return { name, values, ceiling, scale: ceiling.toFixed(Number.isInteger(ceiling) ? 0 : 1) };
+}
+
+/** One sign for each value, by its share of the ceiling; a space for 0. */
+function sparkline(values: readonly number[], ceiling: number): string {
+  const signs = values.map((value) => LEVELS[Math.ceil((value / ceiling) * LEVELS.length) - 1]);
+  return signs.map((sign) => sign ?? ' ').join('');
 }

@@ -1,18 +1,10 @@
-import type { Column } from '../columns.js';
-import { tableLines } from '../columns.js';
-import { showDuration } from '../duration.js';
+import { type Column, type Size, tableLines } from '../columns.js';
+import { showDuration } from '../amounts.js';
 import type { Line, Style } from '../style.js';
-import { atBothEnds, fitLine, lineOf, restyled, whatFits } from '../style.js';
-import { widthOf } from '../text-width.js';
+import { atBothEnds, fitLine, lineOf, restyled, whatFits, widthOf } from '../style.js';
 import { detailLines } from './detail.js';
 import { overviewLines } from './overview.js';
-import type { View } from './view.js';
-import { orderName } from './view.js';
-
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
+import { orderName, type View } from './view.js';
 
 const TITLE = 'redsem watch';
 

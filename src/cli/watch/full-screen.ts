@@ -1,16 +1,11 @@
 import type { HolderState } from '../../index.js';
 import { describe } from '../failure.js';
 import type { Operator } from '../operator.js';
-import type { Action } from './actions.js';
-import { limiting, pausing, resuming, revoking } from './actions.js';
-import { Cursor } from './cursor.js';
+import { type Action, limiting, pausing, resuming, revoking } from './actions.js';
 import { frame } from './frame.js';
-import { edited, keysIn } from './keys.js';
 import type { Screen } from './screen.js';
-import type { Looks, Watched } from './seen.js';
-import { seenOf, TicketTimes } from './seen.js';
-import type { Row, View } from './view.js';
-import { rowsOf } from './view.js';
+import type { Looks, Row, View, Watched } from './view.js';
+import { rowsOf, seenOf, TicketTimes } from './view.js';
 
 /** What the keys mean now: an answer, or a part of a filter; else each has its job. */
 type Mode =
@@ -194,4 +189,70 @@ export class FullScreen {
     this.#look();
     this.#draw();
   }
+}
+
+/** The row that the cursor is on. It follows a row that moves, once a key has set it there. */
+export class Cursor {
+  #index = 0;
+  #key: string | undefined;
+
+  /** The index among the rows as they are now. */
+  on(rows: readonly Row[]): number {
+    const found = rows.findIndex(({ key }) => key === this.#key);
+    this.#index = Math.max(0, Math.min(found < 0 ? this.#index : found, rows.length - 1));
+    return this.#index;
+  }
+
+  /** Whether the row that it was set on is not there any more; then it follows none. */
+  hasLost(rows: readonly Row[]): boolean {
+    if (this.#key === undefined || rows.some(({ key }) => key === this.#key)) return false;
+    this.#key = undefined;
+    return true;
+  }
+
+  moveTo(index: number, rows: readonly Row[]): void {
+    this.#index = Math.max(0, Math.min(index, rows.length - 1));
+    this.#key = rows[this.#index]?.key;
+  }
+}
+
+/** Keys without a sign, by what a terminal sends; some send ESC O in place of ESC [. */
+const KEYS: Readonly<Record<string, string>> = {
+  '\x1b[A': 'up',
+  '\x1b[B': 'down',
+  '\x1b[5~': 'page up',
+  '\x1b[6~': 'page down',
+  '\x1b[H': 'first',
+  '\x1b[1~': 'first',
+  '\x1b[F': 'last',
+  '\x1b[4~': 'last',
+  '\r': 'enter',
+  '\n': 'enter',
+  '\x1b': 'escape',
+  '\x7f': 'delete',
+  '\b': 'delete',
+  '\x03': 'interrupt',
+  '\x04': 'interrupt',
+};
+
+const ESCAPE = '\x1b';
+
+/** An escape sequence, or else one sign. */
+const PART = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])|[^]`, 'gu');
+
+/**
+ * The keys in what a terminal in raw mode sent at once: each by its name, or the sign that was
+ * typed; empty for all others.
+ */
+export function keysIn(text: string): string[] {
+  return (text.match(PART) ?? []).map((part) => {
+    const name = KEYS[part.replace(`${ESCAPE}O`, `${ESCAPE}[`)];
+    return name ?? (/^\p{C}/u.test(part) ? '' : part);
+  });
+}
+
+/** A line of text after one more key. */
+export function edited(line: string, key: string): string {
+  if (key === 'delete') return line.slice(0, -1);
+  return Array.from(key).length === 1 ? line + key : line;
 }

@@ -1,14 +1,9 @@
 import { NO_LIMIT } from '../../backends/protocol.js';
-import type { Column } from '../columns.js';
-import { showDuration } from '../duration.js';
+import { type Column, sectionLines, type Size } from '../columns.js';
+import { showDuration } from '../amounts.js';
 import { limitText, loadStyle, permitBar } from '../permits.js';
-import type { Line, Span } from '../style.js';
-import { lineOf, whatFits } from '../style.js';
-import type { Size } from './frame.js';
-import { sectionLines } from './section.js';
-import type { Watched } from './seen.js';
-import type { View } from './view.js';
-import { rowsOf } from './view.js';
+import { type Line, lineOf, type Span, whatFits } from '../style.js';
+import { rowsOf, type View, type Watched } from './view.js';
 
 /** From this height on there are empty lines between the parts. */
 const ROOMY = 16;

@@ -1,6 +1,5 @@
-import type { Line } from '../style.js';
-import { hasColors, painted } from '../style.js';
-import type { Size } from './frame.js';
+import type { Size } from '../columns.js';
+import { hasColors, type Line, painted } from '../style.js';
 
 const CONTROL = '\x1b[';
 const OTHER_SCREEN = `${CONTROL}?1049h${CONTROL}?25l`;

@@ -63,7 +63,7 @@ export class Confirmation {
 
   #explain(): void {
     const effects = this.#input.validity.valid ? this.#question?.effects(this.#limit()) : [];
-    const items = (effects ?? []).map((text) => element('li', { text }));
+    const items = (effects ?? []).map((text) => element('li', {}, text));
     byId('confirm-effects').replaceChildren(...items);
   }
 

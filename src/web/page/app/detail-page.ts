@@ -1,15 +1,12 @@
-import type { Detail, SlotState } from '../../api-types.js';
+import type { Detail } from '../../api-types.js';
 import { Confirmation, type Question } from './confirmation.js';
-import { BudgetTable } from './budget-table.js';
 import { byId, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
-import { HistoryCharts } from './history-charts.js';
-import { HolderTable } from './holder-table.js';
+import { makeCharts } from './history-charts.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { askForLimit, askToPause, askToRevoke } from './questions.js';
-import { QueueTable } from './queue-table.js';
-import { ShareTables } from './share-tables.js';
-import { SlotStrip } from './slot-strip.js';
+import { makeStrip } from './slot-strip.js';
+import { Tables } from './tables.js';
 
 const ORIGINS = {
   setLimit: 'set by an operator',
@@ -23,12 +20,9 @@ export class DetailPage {
   readonly #showBar = makeBar(byId('detail-bar'));
   readonly #showState = makeState(byId('detail-state'));
   readonly #confirmation = new Confirmation();
-  readonly #holders = new HolderTable((slot) => this.#revoke(slot));
-  readonly #queue = new QueueTable();
-  readonly #budgets = new BudgetTable();
-  readonly #shares = new ShareTables();
-  readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
-  #charts: HistoryCharts | undefined;
+  readonly #tables = new Tables((slot) => this.#ask((detail) => askToRevoke(detail, slot)));
+  readonly #showStrip = makeStrip((holderId) => this.#select(holderId));
+  #showCharts: ((detail: Detail) => void) | undefined;
   #detail: Detail | undefined;
   /** The last one above 0 that this page showed. */
   #limitSeen = 0;
@@ -55,13 +49,10 @@ export class DetailPage {
     this.#limitSeen = detail.row.limit || this.#limitSeen;
     this.#page.classList.remove('unknown');
     this.#showNumbers(detail);
-    this.#strip.show(detail);
-    this.#holders.show(detail);
-    this.#queue.show(detail);
-    this.#charts ??= new HistoryCharts();
-    this.#charts.show(detail);
-    this.#budgets.show(detail);
-    this.#shares.show(detail);
+    this.#showStrip(detail);
+    this.#tables.show(detail);
+    this.#showCharts ??= makeCharts();
+    this.#showCharts(detail);
     this.#confirmation.update(detail);
   }
 
@@ -75,17 +66,13 @@ export class DetailPage {
     else this.#ask(askToPause);
   }
 
-  #revoke(slot: SlotState): void {
-    this.#ask((detail) => askToRevoke(detail, slot));
-  }
-
   #ask(question: (detail: Detail) => Question): void {
     if (this.#detail?.actions === true) this.#confirmation.ask(question, this.#detail);
   }
 
   #select(holderId: string): void {
     const slot = this.#detail?.slots.find((one) => one.holderId === holderId);
-    if (slot !== undefined) this.#holders.activate(slot);
+    if (slot !== undefined) this.#tables.activate(slot);
   }
 
   /** A paused semaphore resumes with the limit that it had before, where that was seen. */

@@ -1,22 +1,12 @@
-/** Attributes and children of a new element. Text is always a text node, never markup. */
-export interface Content {
-  readonly class?: string;
-  readonly text?: string;
-  readonly attributes?: Readonly<Record<string, string>>;
-  readonly children?: readonly Node[];
-}
-
+/** A new element. A text among the children is always a text node, never markup. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  content: Content = {},
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly (Node | string)[]
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
-  if (content.class !== undefined) made.className = content.class;
-  if (content.text !== undefined) made.textContent = content.text;
-  for (const [name, value] of Object.entries(content.attributes ?? {})) {
-    made.setAttribute(name, value);
-  }
-  made.append(...(content.children ?? []));
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
   return made;
 }
 

@@ -1,5 +1,5 @@
 import type { Detail, ListSnapshot } from '../../api-types.js';
-import { authorization } from './token.js';
+import { authorization } from './requests.js';
 
 export interface FeedListener {
   /** The stream is open. */

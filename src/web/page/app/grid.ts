@@ -16,13 +16,17 @@ export interface Column<T> {
   readonly isOptional?: boolean;
 }
 
-export function number<T>(
+export function plain<T>(
   name: string,
   title: string,
   width: string,
   text: (item: T) => string,
 ): Column<T> {
-  return { name, title, width, text, isNumber: true };
+  return { name, title, width, text };
+}
+
+export function number<T>(...column: Parameters<typeof plain<T>>): Column<T> {
+  return { ...plain(...column), isNumber: true };
 }
 
 export function optional<T>(column: Column<T>): Column<T> {
@@ -50,7 +54,7 @@ const SPARE = 6;
 export class Grid<T> {
   readonly #options: GridOptions<T>;
   readonly #grid: HTMLElement;
-  readonly #body = element('div', { class: 'rows', attributes: { role: 'rowgroup' } });
+  readonly #body = element('div', { class: 'rows', role: 'rowgroup' });
   readonly #rows: Row<T>[] = [];
   #items: readonly T[] = [];
   /** The index of the item that the first row shows. */
@@ -62,12 +66,8 @@ export class Grid<T> {
     this.#options = options;
     this.#grid = byId(options.id);
     const heads = options.columns.map((column) => makeCell(column, 'columnheader', column.title));
-    const head = {
-      class: 'row head',
-      attributes: { role: 'row', 'aria-rowindex': '1' },
-      children: heads,
-    };
-    this.#grid.append(element('div', head), this.#body);
+    const head = { class: 'row head', role: 'row', 'aria-rowindex': '1' };
+    this.#grid.append(element('div', head, ...heads), this.#body);
     this.#grid.role = 'grid';
     this.#grid.tabIndex = 0;
     this.#grid.addEventListener('keydown', (event) => this.#onKey(event));
@@ -109,15 +109,15 @@ export class Grid<T> {
   }
 
   #addRow(): void {
-    const made = this.#options.columns.map((column) => {
-      const cell = makeCell(column, 'gridcell');
-      return { cell, show: showerOf(column, cell) };
-    });
     const id = `${this.#options.id}-row-${this.#rows.length}`;
-    const children = made.map(({ cell }) => cell);
-    const row = element('div', { class: 'row', attributes: { role: 'row', id }, children });
+    const row = element('div', { class: 'row', role: 'row', id });
+    const shows = this.#options.columns.map((column) => {
+      const cell = makeCell(column, 'gridcell');
+      row.append(cell);
+      return showerOf(column, cell);
+    });
     this.#body.append(row);
-    this.#rows.push({ element: row, show: (item) => made.forEach(({ show }) => show(item)) });
+    this.#rows.push({ element: row, show: (item) => shows.forEach((show) => show(item)) });
   }
 
   #activeIndex(): number {
@@ -202,9 +202,11 @@ export class Grid<T> {
   }
 }
 
-function makeCell<T>({ name, isNumber }: Column<T>, role: string, text = ''): HTMLElement {
+function makeCell<T>({ name, isNumber }: Column<T>, role: string, title = ''): HTMLElement {
   const kind = isNumber === true ? `${name} number` : name;
-  return element('span', { class: kind, text, attributes: { role } });
+  const cell = element('span', { class: kind, role }, title);
+  setProperty(cell, '--area', name);
+  return cell;
 }
 
 function showerOf<T>({ text, tip, make }: Column<T>, cell: HTMLElement): (item: T) => void {

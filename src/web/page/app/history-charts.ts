@@ -1,5 +1,4 @@
 import type Chart from 'uplot';
-
 import type { Detail, HistoryPoint } from '../../api-types.js';
 import { byId, element, setAttribute } from './dom.js';
 import { count, duration, rate } from './format.js';
@@ -9,11 +8,10 @@ declare const uPlot: typeof Chart;
 
 interface Line {
   readonly name: string;
+  readonly of: Exclude<keyof HistoryPoint, 't'>;
   /** A custom property of style.css. */
   readonly color: string;
-  readonly valueOf: (point: HistoryPoint) => number | null;
-  readonly isDashed?: boolean;
-  readonly isFilled?: boolean;
+  readonly look?: 'dashed' | 'filled';
 }
 
 interface History {
@@ -31,28 +29,21 @@ const HISTORIES: readonly History[] = [
     title: 'Permits',
     format: count,
     lines: [
-      { name: 'held', color: '--held', valueOf: ({ held }) => held, isFilled: true },
-      { name: 'limit', color: '--faint', valueOf: ({ limit }) => limit, isDashed: true },
+      { name: 'held', of: 'held', color: '--held', look: 'filled' },
+      { name: 'limit', of: 'limit', color: '--faint', look: 'dashed' },
     ],
   },
   {
     id: 'waiting',
     title: 'Queue',
     format: count,
-    lines: [{ name: 'waiting', color: '--full', valueOf: (one) => one.waiting, isFilled: true }],
+    lines: [{ name: 'waiting', of: 'waiting', color: '--full', look: 'filled' }],
   },
   {
     id: 'grants',
     title: 'Grants',
     format: rate,
-    lines: [
-      {
-        name: 'per second',
-        color: '--good',
-        valueOf: (one) => one.grantsPerSecond,
-        isFilled: true,
-      },
-    ],
+    lines: [{ name: 'per second', of: 'grantsPerSecond', color: '--good', look: 'filled' }],
   },
   {
     id: 'waits',
@@ -60,8 +51,8 @@ const HISTORIES: readonly History[] = [
     format: duration,
     leastMax: 10,
     lines: [
-      { name: 'p50', color: '--held', valueOf: ({ waitP50 }) => waitP50 },
-      { name: 'p99', color: '--over', valueOf: ({ waitP99 }) => waitP99, isDashed: true },
+      { name: 'p50', of: 'waitP50', color: '--held' },
+      { name: 'p99', of: 'waitP99', color: '--over', look: 'dashed' },
     ],
   },
 ];
@@ -73,54 +64,43 @@ const SHORTEST_MS = 60_000;
 const GAP_MS = 20_000;
 
 /** What happened over the last 15 minutes: small charts, with their values at the pointer. */
-export class HistoryCharts {
-  readonly #charts = HISTORIES.map((history) => new HistoryChart(history));
-
-  show({ history, at }: Detail): void {
+export function makeCharts(): (detail: Detail) => void {
+  const shows = HISTORIES.map(makeChart);
+  return ({ history, at }) => {
     const points = withGaps(history);
     const since = Math.min(history[0]?.t ?? at, at - SHORTEST_MS);
-    for (const chart of this.#charts) chart.show(points, Math.max(since, at - LONGEST_MS), at);
-  }
+    for (const show of shows) show(points, Math.max(since, at - LONGEST_MS), at);
+  };
 }
 
-class HistoryChart {
-  readonly #history: History;
-  readonly #figure: HTMLElement;
-  readonly #plot: Chart;
+type ShowPoints = (points: readonly Point[], min: number, max: number) => void;
 
-  constructor(history: History) {
-    this.#history = history;
-    const head = element('div', {
-      class: 'caption',
-      children: [element('h2', { text: history.title })],
-    });
-    const area = element('div', { class: 'chart-area' });
-    const attributes = { id: `chart-${history.id}`, role: 'img' };
-    this.#figure = element('div', { class: 'card chart', attributes, children: [head, area] });
-    byId('charts').append(this.#figure);
-    this.#plot = new uPlot(plotOptions(history, head), [[], ...history.lines.map(() => [])], area);
-    new ResizeObserver(() => {
-      if (area.clientWidth === 0) return;
-      this.#plot.setSize({ width: area.clientWidth, height: area.clientHeight });
-    }).observe(area);
-    const redraw = (): void => this.#plot.redraw();
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  }
-
-  show(points: readonly Point[], min: number, max: number): void {
-    const { title, lines, format } = this.#history;
-    const values = lines.map(({ valueOf }) =>
-      points.map((point) => (point.isGap === true ? null : valueOf(point))),
+function makeChart(history: History): ShowPoints {
+  const { id, title, lines, format } = history;
+  const head = element('div', { class: 'caption' }, element('h2', {}, title));
+  const area = element('div', { class: 'chart-area' });
+  const attributes = { class: 'card chart', id: `chart-${id}`, role: 'img' };
+  const figure = element('div', attributes, head, area);
+  byId('charts').append(figure);
+  const plot = new uPlot(plotOptions(history, head), [[], ...lines.map(() => [])], area);
+  new ResizeObserver(() => {
+    if (area.clientWidth === 0) return;
+    plot.setSize({ width: area.clientWidth, height: area.clientHeight });
+  }).observe(area);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plot.redraw());
+  return (points, min, max) => {
+    const values = lines.map(({ of }) =>
+      points.map((point) => (point.isGap === true ? null : point[of])),
     );
-    this.#plot.setData([points.map(({ t }) => t / 1000), ...values], false);
-    this.#plot.setScale('x', { min: min / 1000, max: max / 1000 });
+    plot.setData([points.map(({ t }) => t / 1000), ...values], false);
+    plot.setScale('x', { min: min / 1000, max: max / 1000 });
     // For readers that cannot see it.
     const summary = lines.map(({ name }, nth) => {
       const highest = Math.max(0, ...(values[nth] ?? []).map((value) => value ?? 0));
       return `${name} ${format(lastOf(values[nth]))}, at most ${format(highest)}`;
     });
-    setAttribute(this.#figure, 'aria-label', `${title}, last 15 minutes: ${summary.join('; ')}`);
-  }
+    setAttribute(figure, 'aria-label', `${title}, last 15 minutes: ${summary.join('; ')}`);
+  };
 }
 
 function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement): Chart.Options {
@@ -141,7 +121,7 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
       mount: (_plot, legend) => head.append(legend),
       markers: {
         stroke: (_plot, nth) => `var(${lines[nth - 1]?.color})`,
-        dash: (_plot, nth) => (lines[nth - 1]?.isDashed === true ? 'dashed' : 'solid'),
+        dash: (_plot, nth) => (lines[nth - 1]?.look === 'dashed' ? 'dashed' : 'solid'),
         fill: 'none',
       },
     },
@@ -156,10 +136,7 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
   };
 }
 
-function seriesOf(
-  { name, color: property, isDashed, isFilled }: Line,
-  format: History['format'],
-): Chart.Series {
+function seriesOf({ name, color: property, look }: Line, format: History['format']): Chart.Series {
   return {
     label: name,
     // At the pointer, else the last one.
@@ -167,8 +144,8 @@ function seriesOf(
     stroke: () => color(property),
     width: 1.5,
     points: { show: false },
-    ...(isDashed === true && { dash: [4, 4] }),
-    ...(isFilled === true && { fill: () => `${color(property)}26` }),
+    ...(look === 'dashed' && { dash: [4, 4] }),
+    ...(look === 'filled' && { fill: () => `${color(property)}26` }),
   };
 }
 

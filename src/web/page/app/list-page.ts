@@ -1,7 +1,7 @@
 import type { ListSnapshot, SemaphoreRow } from '../../api-types.js';
 import { byId, element, setAttribute, setText } from './dom.js';
 import { count, duration, NOTHING, plural, rate } from './format.js';
-import { type Column, Grid, number } from './grid.js';
+import { type Column, Grid, number, plain } from './grid.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { addressOf } from './route.js';
 
@@ -9,15 +9,9 @@ import { addressOf } from './route.js';
 const HOLD_MS = 3000;
 
 const COLUMNS: readonly Column<SemaphoreRow>[] = [
-  { name: 'state', title: 'State', width: '5.6rem', text: stateOf, make: makeState },
-  {
-    name: 'name',
-    title: 'Name',
-    width: 'minmax(10rem, 1.1fr)',
-    text: ({ name }) => name,
-    make: makeLink,
-  },
-  { name: 'gauge', title: 'Permits', width: 'minmax(8rem, 1.4fr)', text: stateOf, make: makeBar },
+  { ...plain('state', 'State', '5.6rem', stateOf), make: makeState },
+  { ...plain('name', 'Name', 'minmax(10rem, 1.1fr)', ({ name }) => name), make: makeLink },
+  { ...plain('gauge', 'Permits', 'minmax(8rem, 1.4fr)', stateOf), make: makeBar },
   { ...number('held', 'Held / limit', '7rem', limitText), make: makeHeld },
   faint(number('waiting', 'Waiting', '5.5rem', (row) => count(row.waiting))),
   faint(number('rate', 'Grants/s', '5.5rem', (row) => rate(row.rate))),
@@ -121,7 +115,7 @@ export class ListPage {
 }
 
 function makeLink(cell: HTMLElement): (row: SemaphoreRow) => void {
-  const link = element('a', { attributes: { tabindex: '-1' } });
+  const link = element('a', { tabindex: '-1' });
   cell.append(link);
   return ({ name, error }) => {
     setText(link, name);
@@ -141,10 +135,11 @@ function makeHeld(cell: HTMLElement): (row: SemaphoreRow) => void {
 }
 
 /** A number that is faint where it is nothing, so that the others stand out. */
-function faint({ text, ...column }: Column<SemaphoreRow>): Column<SemaphoreRow> {
+function faint(column: Column<SemaphoreRow>): Column<SemaphoreRow> {
   const make = (cell: HTMLElement) => (row: SemaphoreRow) => {
-    setText(cell, text(row));
-    cell.classList.toggle('nothing', /^[0–]$/.test(text(row)));
+    const shown = column.text(row);
+    setText(cell, shown);
+    cell.classList.toggle('nothing', /^[0–]$/.test(shown));
   };
-  return { ...column, text, make };
+  return { ...column, make };
 }

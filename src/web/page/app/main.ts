@@ -1,12 +1,11 @@
-import { notify } from './confirmation.js';
+import { closeFromOutside, notify } from './confirmation.js';
 import { DetailPage } from './detail-page.js';
 import { byId } from './dom.js';
 import { Feed } from './feed.js';
 import { LinkStatus } from './link-status.js';
 import { ListPage } from './list-page.js';
 import { addressOf, currentName } from './route.js';
-import { listenForShortcuts } from './shortcuts.js';
-import { hasToken, keepToken } from './token.js';
+import { hasToken, keepToken } from './requests.js';
 
 /** A hidden page lets go of its connection after this: browsers have six per server. */
 const HIDDEN_MS = 10_000;
@@ -68,22 +67,38 @@ byId('lock-form').addEventListener('submit', (event) => {
   feed.watch(name);
 });
 
-listenForShortcuts({
-  keys: {
-    '/': () => {
-      wantsFilter = name !== undefined;
-      if (wantsFilter) location.hash = addressOf();
-      else list.focusFilter();
-    },
-    l: () => detail.setLimit(),
-    p: () => detail.pause(),
+const help = byId('help') as HTMLDialogElement;
+byId('help-button').addEventListener('click', () => help.showModal());
+byId('help-close').addEventListener('click', () => help.close());
+closeFromOutside(help);
+
+/** Keys that work anywhere but in a field or a dialog. */
+const shortcuts: Readonly<Record<string, () => void>> = {
+  '?': () => help.showModal(),
+  '/': () => {
+    wantsFilter = name !== undefined;
+    if (wantsFilter) location.hash = addressOf();
+    else list.focusFilter();
   },
-  escape: () => {
-    if (name !== undefined) location.hash = addressOf();
-    else if (!list.clearFilter() && document.activeElement instanceof HTMLElement) {
-      document.activeElement.blur();
-    }
-  },
+  l: () => detail.setLimit(),
+  p: () => detail.pause(),
+};
+
+function leave(): void {
+  if (name !== undefined) location.hash = addressOf();
+  else if (!list.clearFilter() && document.activeElement instanceof HTMLElement) {
+    document.activeElement.blur();
+  }
+}
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (document.querySelector('dialog[open]') !== null) return;
+  if (event.key === 'Escape') return leave();
+  const shortcut = shortcuts[event.key];
+  if (shortcut === undefined || event.target instanceof HTMLInputElement) return;
+  event.preventDefault();
+  shortcut();
 });
 
 let hiddenTimer = 0;

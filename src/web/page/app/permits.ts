@@ -27,7 +27,7 @@ export function stateOf(row: Filled): keyof typeof SIGNS {
 
 /** The state as a sign and a word. */
 export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
-  const sign = element('i', { class: 'sign', attributes: { 'aria-hidden': 'true' } });
+  const sign = element('i', { class: 'sign', 'aria-hidden': 'true' });
   const word = element('span');
   place.append(sign, word);
   return (row) => {
@@ -40,8 +40,8 @@ export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
 
 /** Held, free and over the limit as one bar. The numbers beside it say the same. */
 export function makeBar(place: HTMLElement): (row: Filled) => void {
-  const children = [element('i', { class: 'bar-held' }), element('i', { class: 'bar-over' })];
-  const bar = element('span', { class: 'bar', attributes: { 'aria-hidden': 'true' }, children });
+  const parts = ['bar-held', 'bar-over'].map((part) => element('i', { class: part }));
+  const bar = element('span', { class: 'bar', 'aria-hidden': 'true' }, ...parts);
   place.append(bar);
   return (row) => {
     // While it is paused, holders may keep what they have.

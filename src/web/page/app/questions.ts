@@ -1,5 +1,5 @@
 import type { Detail, SlotState } from '../../api-types.js';
-import { change } from './changes.js';
+import { change } from './requests.js';
 import type { Question } from './confirmation.js';
 import { count, plural } from './format.js';
 

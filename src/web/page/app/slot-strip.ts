@@ -8,51 +8,48 @@ const MOST = 600;
 const ROOMY = 12;
 
 /** All permits side by side: a cell per slot, filled as far as its lease has time left. */
-export class SlotStrip {
-  readonly #strip = byId('strip');
-  readonly #cells: ReturnType<typeof makeCell>[] = [];
+export function makeStrip(select: (holderId: string) => void): (detail: Detail) => void {
+  const strip = byId('strip');
+  const cells: ReturnType<typeof makeCell>[] = [];
   /** The longest time left that was seen of a ticket, by its id, is about its whole lease. */
-  #leases = new Map<string, number>();
-
-  constructor(select: (holderId: string) => void) {
-    this.#strip.addEventListener('click', (event) => {
-      const id = (event.target as Element).closest('.slot')?.getAttribute('data-holder') ?? '';
-      if (id !== '') select(id);
-    });
-  }
-
-  show({ row, slots }: Detail): void {
+  let leases = new Map<string, number>();
+  strip.addEventListener('click', (event) => {
+    const id = (event.target as Element).closest('.slot')?.getAttribute('data-holder') ?? '';
+    if (id !== '') select(id);
+  });
+  return ({ row, slots }) => {
     const bySlot = new Map(slots.map((slot) => [slot.slot, slot]));
     const all = Math.max(row.limit ?? 0, ...slots.map(({ slot }) => slot + 1));
     const shown = Math.min(all, MOST);
-    this.#noteLeases(slots);
-    setAttribute(this.#strip, 'data-size', all <= ROOMY ? 'roomy' : all <= 128 ? 'number' : 'dot');
-    setProperty(this.#strip, '--columns', String(all > ROOMY / 2 ? Math.ceil(all / 2) : all));
-    setAttribute(this.#strip, 'aria-label', `${count(row.held)} of ${plural(all, 'slot')} held`);
-    while (this.#cells.length < shown) this.#cells.push(makeCell(this.#strip));
-    this.#cells.forEach((cell, slot) => {
+    leases = longestLeases(slots, leases);
+    setAttribute(strip, 'data-size', all <= ROOMY ? 'roomy' : all <= 128 ? 'number' : 'dot');
+    setProperty(strip, '--columns', String(all > ROOMY / 2 ? Math.ceil(all / 2) : all));
+    setAttribute(strip, 'aria-label', `${count(row.held)} of ${plural(all, 'slot')} held`);
+    while (cells.length < shown) cells.push(makeCell(strip));
+    cells.forEach((cell, slot) => {
       const holder = bySlot.get(slot);
-      const lease = this.#leases.get(holder?.holderId ?? '') ?? Infinity;
+      const lease = leases.get(holder?.holderId ?? '') ?? Infinity;
       cell.element.hidden = slot >= shown;
       if (slot < shown) cell.show(slot, holder, slot >= (row.limit ?? Infinity), lease);
     });
     setText(byId('strip-more'), all > shown ? `and ${count(all - shown)} more slots` : '');
-  }
+  };
+}
 
-  #noteLeases(slots: readonly SlotState[]): void {
-    const longest = slots.map(({ holderId, expiresIn }): [string, number] => [
+function longestLeases(slots: readonly SlotState[], before: ReadonlyMap<string, number>) {
+  return new Map(
+    slots.map(({ holderId, expiresIn }) => [
       holderId,
-      Math.max(1, expiresIn, this.#leases.get(holderId) ?? 0),
-    ]);
-    this.#leases = new Map(longest);
-  }
+      Math.max(1, expiresIn, before.get(holderId) ?? 0),
+    ]),
+  );
 }
 
 function makeCell(strip: HTMLElement) {
   const number = element('span', { class: 'slot-number' });
   const label = element('span', { class: 'slot-label' });
   const times = element('span', { class: 'slot-times' });
-  const cell = element('span', { class: 'slot', children: [number, label, times] });
+  const cell = element('span', { class: 'slot' }, number, label, times);
   strip.append(cell);
   const show = (slot: number, holder: SlotState | undefined, isOver: boolean, lease: number) => {
     const left = (holder?.expiresIn ?? 0) / lease;

@@ -1,0 +1,177 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { RedisTarget } from '../index.js';
+import { UnavailableError } from './failure.js';
+import type { ClientPackage, ServerAddress, ServerSettings } from './server-options.js';
+import { CONNECT_TIME } from './with-timeout.js';
+
+/** A connected client. */
+export interface Server {
+  /** What a `Semaphore` is made on. */
+  readonly target: RedisTarget;
+  /** Whether the client has a connection now, as far as it says. */
+  connected(): boolean;
+  /** Ends all connections at once; never throws. */
+  disconnect(): void;
+}
+
+/** What a client is made with. */
+export interface Pending {
+  readonly settings: ServerSettings;
+  /** Whether the client was connected before: from then on it reconnects by itself. */
+  readonly ready: () => boolean;
+  /** Called with every error, because a failed `connect` does not always name the cause. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Makes a client of a package without connecting it. */
+export type ClientAdapter = (pending: Pending) => Server & { connect(): Promise<unknown> };
+
+/** Pause before the next attempt to reconnect, in milliseconds. */
+function reconnectDelay(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), 2000);
+}
+
+/** @throws {UnavailableError} where the package has not these functions */
+function assertInterface<T>(
+  name: ClientPackage,
+  client: unknown,
+  functions: readonly (keyof T)[],
+): asserts client is T {
+  if (functions.every((each) => typeof Reflect.get(Object(client), each) === 'function')) return;
+  throw new UnavailableError(`the package ${name} has another interface`);
+}
+
+/** Versions 5 and 6; a type alone: the package need not be installed. */
+interface Ioredis {
+  readonly Redis: typeof Redis;
+  readonly Cluster: typeof Cluster;
+}
+
+export function ioredisAdapter(ioredis: unknown): ClientAdapter {
+  assertInterface<Ioredis>('ioredis', ioredis, ['Redis', 'Cluster']);
+  return (pending) => {
+    const { cluster, addresses } = pending.settings;
+    const nodes = addresses.map(placeOf);
+    const client = cluster
+      ? new ioredis.Cluster(nodes, ioredisClusterOptions(pending))
+      : new ioredis.Redis({ ...nodes[0], ...ioredisOptions(pending) });
+    client.on('error', (error) => {
+      pending.onError(error);
+      // It would work in database 0 instead: try again with a new connection.
+      if (isRefusedSelect(error)) client.disconnect(true);
+    });
+    return {
+      target: client,
+      connected: () => client.status === 'ready',
+      disconnect: () => client.disconnect(),
+      connect: () => (cluster ? client.connect() : connectOne(client, pending)),
+    };
+  };
+}
+
+/** The client's `connect` succeeds also where the server refuses what comes with it. */
+async function connectOne(
+  client: Pick<Redis, 'connect' | 'ping' | 'select'>,
+  { settings: { addresses } }: Pending,
+): Promise<void> {
+  const [{ database }] = addresses;
+  await client.connect();
+  if (database !== 0) return void (await client.select(database));
+  await client.ping().catch((error: unknown) => {
+    // A user without the right to PING, a server that loads: no hindrance. A connection that is
+    // closed is: the error event says why.
+    const isReply = error instanceof Error && /^[A-Z]+ /.test(error.message);
+    if (!isReply || /^(?:NOAUTH|WRONGPASS)/.test(error.message)) throw error;
+  });
+}
+
+function isRefusedSelect(error: unknown): boolean {
+  return Reflect.get(Object(Reflect.get(Object(error), 'command')), 'name') === 'select';
+}
+
+function ioredisOptions({ settings, ready }: Pending) {
+  const [{ username, password, database }] = settings.addresses;
+  return {
+    username,
+    password,
+    db: database,
+    tls: settings.tls,
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIME,
+    // It would use INFO, which a user with few rights may not; a server that loads is tried again
+    // anyway.
+    enableReadyCheck: false,
+    // Null before it was connected: it gives up.
+    retryStrategy: (attempt: number) => (ready() ? reconnectDelay(attempt) : null),
+  };
+}
+
+function ioredisClusterOptions(pending: Pending): object {
+  const redisOptions = ioredisOptions(pending);
+  return { redisOptions, lazyConnect: true, clusterRetryStrategy: redisOptions.retryStrategy };
+}
+
+/**
+ * The used part of the package `redis`, by shape: the types of its versions 4, 5 and 6 differ.
+ */
+interface NodeRedis {
+  createClient(options: object): Client;
+  createCluster(options: object): Client;
+}
+
+type Client = RedisTarget & {
+  /** Of one server only: a cluster does not say. */
+  readonly isReady?: boolean;
+  connect(): Promise<unknown>;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  /** From version 5 on. */
+  destroy?(): void;
+  /** Until version 4; deprecated later. */
+  disconnect?(): Promise<void>;
+};
+
+export function nodeRedisAdapter(redis: unknown): ClientAdapter {
+  assertInterface<NodeRedis>('redis', redis, ['createClient', 'createCluster']);
+  return (pending) => {
+    const client = nodeRedisClient(redis, pending);
+    client.on('error', pending.onError);
+    return {
+      target: client,
+      connected: () => client.isReady ?? true,
+      disconnect: () => {
+        if (client.destroy !== undefined) client.destroy();
+        else client.disconnect?.().catch(() => undefined);
+      },
+      connect: () => client.connect(),
+    };
+  };
+}
+
+function nodeRedisClient(redis: NodeRedis, { settings, ready }: Pending): Client {
+  const { cluster, addresses, tls } = settings;
+  const [{ username, password, database }] = addresses;
+  const login = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+  const socket = {
+    ...(tls !== undefined && { tls: true, ...tls }),
+    connectTimeout: CONNECT_TIME,
+    reconnectStrategy: (attempt: number, cause: Error) =>
+      ready() ? reconnectDelay(attempt) : cause,
+  };
+  if (cluster) {
+    const rootNodes = addresses.map((address) => ({ socket: placeOf(address) }));
+    // The defaults are also for the nodes that the cluster names.
+    return redis.createCluster({ rootNodes, defaults: { socket, ...login } });
+  }
+  return redis.createClient({
+    socket: { ...placeOf(addresses[0]), ...socket },
+    ...login,
+    database,
+  });
+}
+
+function placeOf({ host, port, path }: ServerAddress) {
+  return path === undefined ? { host, port } : { path };
+}
