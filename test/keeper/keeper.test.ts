@@ -85,6 +85,12 @@ describeWithServer('a keeper', (server) => {
     }
   }
 
+  async function killKeepersConnection(): Promise<void> {
+    const list = String(await server().command('CLIENT', 'LIST'));
+    const id = /^id=(\d+).* name=keeper /m.exec(list)?.[1];
+    if (id !== undefined) await server().command('CLIENT', 'KILL', 'ID', id);
+  }
+
   async function other(fixture: ClientFixture, name: string): Promise<Semaphore> {
     const { target } = await fixture.connect(server().port);
     return fixture.semaphore(target, name, { limit: 1, ttl: 60_000 });
@@ -198,9 +204,7 @@ describeWithServer('a keeper', (server) => {
     const handle = await semaphore.acquire();
     for (let time = 0; time < 3; time++) {
       await untilRenewed(name, 3);
-      const list = String(await server().command('CLIENT', 'LIST'));
-      const id = /^id=(\d+).* name=keeper /m.exec(list)?.[1];
-      if (id !== undefined) await server().command('CLIENT', 'KILL', 'ID', id);
+      await killKeepersConnection();
     }
     await untilRenewed(name, 3);
     expect(handle.held).to.equal(true);
@@ -244,15 +248,18 @@ describeWithServer('a keeper', (server) => {
     expect(handle.held).to.equal(true);
   });
 
+  /** The module of a keeper whose thread does that when there is a file of that name. */
+  function moduleThat(how: 'exit' | 'throw' | 'hang', kind: BothKinds, end: string): URL {
+    const terms = new URLSearchParams({ port: String(server().port), kind, end, how });
+    return new URL(`connect.mjs?${terms.toString()}`, import.meta.url);
+  }
+
   for (const how of ['exit', 'throw'] as const) {
     itThroughBothClients(`warns when its thread ends by ${how}`, async (fixture) => {
       const { target } = await fixture.connect(server().port);
-      const { port, directory } = server();
       const name = newName();
-      const end = join(directory, name);
-      const terms = new URLSearchParams({ port: String(port), kind: fixture.kind, end, how });
-      const module = new URL(`connect.mjs?${terms.toString()}`, import.meta.url);
-      const [keeper, warnings] = watched({ module });
+      const end = join(server().directory, name);
+      const [keeper, warnings] = watched({ module: moduleThat(how, fixture.kind, end) });
       const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
       const handle = await fixture.semaphore(target, name, options).acquire();
       await untilRenewed(name, 3);
@@ -270,6 +277,45 @@ describeWithServer('a keeper', (server) => {
       expect(warnings).to.have.lengthOf(1);
     });
   }
+
+  itThrough(
+    'redis',
+    'leaves its permits to the main thread when its own hangs',
+    async (fixture) => {
+      const { target } = await fixture.connect(server().port);
+      const name = newName();
+      const end = join(server().directory, name);
+      const [keeper] = watched({ module: moduleThat('hang', fixture.kind, end) });
+      const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+      const handle = await fixture.semaphore(target, name, options).acquire();
+      await untilKept(handle);
+      writeFileSync(end, '');
+      await untilRenewed(name, 3);
+      await handle.extend();
+      expect(handle.held).to.equal(true);
+      const extending = handle.extend();
+      expect(await handle.release()).to.equal(true);
+      await extending.catch((error: unknown) => expect(error).to.include({ reason: 'released' }));
+    },
+  );
+
+  itThrough(
+    'redis',
+    'continues with a client of a module that hears no errors',
+    async (fixture) => {
+      const { target } = await fixture.connect(server().port);
+      const name = newName();
+      const module = moduleThat('exit', fixture.kind, join(server().directory, name));
+      const [keeper, warnings] = watched({ module });
+      const options = { limit: 1, ttl: 60_000, extendEvery: 50, keeper };
+      const handle = await fixture.semaphore(target, name, options).acquire();
+      await untilKept(handle);
+      await killKeepersConnection();
+      await untilRenewed(name, 3);
+      await untilKept(handle);
+      expect(warnings.map(({ message }) => message).join()).to.not.include('has ended');
+    },
+  );
 
   it('takes a module as a compiler makes it that knows CommonJS only', async () => {
     const fixture = new ClientFixture('ioredis');
