@@ -98,8 +98,8 @@ class RenewedLease extends Lease {
   }
 
   override answer(verdict: Verdict, call: Call): void {
-    const { clock, shared, onOutcome } = this.#options;
-    onOutcome(undefined);
+    const { clock, shared } = this.#options;
+    this.#options.onOutcome(undefined);
     this.#isSeen ||= verdict !== 'missing';
     super.answer(verdict, call);
     if (this.stage === 'held') shared.setLeft(this.#place, instant(clock), this.remaining);

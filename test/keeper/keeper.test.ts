@@ -1,5 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 
 import { type Handle, MemoryBackend, Semaphore } from '../../src/index.js';
@@ -18,8 +21,10 @@ import { StoredSemaphore } from '../support/stored-semaphore.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
+import type { HolderThread } from './holder-thread.js';
 import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
+import { expiryOf } from './ticket-expiry.js';
 
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
@@ -63,14 +68,6 @@ describeWithServer('a keeper', (server) => {
     return holder;
   }
 
-  async function expiryOf(name: string, id?: string, at = server()): Promise<number> {
-    const key = `redsem:{${name}}:tickets`;
-    const found = (await at.command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
-    const place =
-      id === undefined ? found.findIndex((one) => one.includes('.')) : found.indexOf(id);
-    return Number(found[place + 1]);
-  }
-
   /** The ticket's expiry rises so often. */
   async function untilRenewed(
     name: string,
@@ -78,7 +75,7 @@ describeWithServer('a keeper', (server) => {
     id?: string,
     at = server(),
   ): Promise<void> {
-    const now = (): Promise<number> => expiryOf(name, id, at).catch(() => NaN);
+    const now = (): Promise<number> => expiryOf(at, name, id).catch(() => NaN);
     for (let time = 0, last = 0; time <= times; time++) {
       const before = last;
       await eventually(async () => (last = await now()) > before);
@@ -132,7 +129,7 @@ describeWithServer('a keeper', (server) => {
       let expiry = 0;
       let granted: Handle | null = null;
       while (granted === null) {
-        expiry = (await expiryOf(name, id)) || expiry;
+        expiry = (await expiryOf(server(), name, id)) || expiry;
         granted = await asks.tryAcquire();
       }
       writeFileSync(blockedUntil, '');
@@ -233,6 +230,27 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
+  itThroughBothClients('warns when its server wants a password', async (fixture) => {
+    const locked = await startServer();
+    try {
+      const user = ['on', '>hush-hush', 'allkeys', 'allchannels', 'allcommands'];
+      await locked.command('ACL', 'SETUSER', 'app', ...user);
+      await locked.command('ACL', 'SETUSER', 'default', 'off');
+      const login = { username: 'app', password: 'hush-hush' };
+      const { target } = await fixture.connect(locked.port, login);
+      const keeper = makeKeeper(fixture.kind, {}, locked.port);
+      const warnings = warningsOf(keeper);
+      const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+      const handle = await fixture.semaphore(target, newName(), options).acquire();
+      await eventually(() => warnings.length > 0);
+      expect(warnings[0]?.message).to.include('NOAUTH');
+      for (let time = 0; time < 3; time++) await handle.extend();
+      expect([handle.held, await handle.release()]).to.deep.equal([true, true]);
+    } finally {
+      await locked.stop();
+    }
+  });
+
   itThrough('redis', 'leaves its permits to the main thread when it is closed', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
@@ -246,6 +264,37 @@ describeWithServer('a keeper', (server) => {
     await untilRenewed(name, 3);
     await handle.extend();
     expect(handle.held).to.equal(true);
+  });
+
+  itThrough('ioredis', 'settles extensions when it is closed meanwhile', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const keeper = makeKeeper(fixture.kind);
+    const warnings = warningsOf(keeper);
+    const [name, limit] = [newName(), 50];
+    const options = { limit, ttl: 60_000, extendEvery: 1, keeper };
+    const semaphore = fixture.semaphore(target, name, options);
+    const handles = await Promise.all(Array.from({ length: limit }, () => semaphore.acquire()));
+    await Promise.all(handles.map(untilKept));
+    const extending = handles.map((handle) => handle.extend());
+    const closing = keeper.close();
+    extending.push(...handles.map((handle) => handle.extend()));
+    await Promise.all([closing, ...extending]);
+    const released = await Promise.all(handles.map((handle) => handle.release()));
+    expect(new Set(released)).to.deep.equal(new Set([true]));
+    expect(await new StoredSemaphore(server(), name).tickets()).to.deep.equal([]);
+    expect(warnings).to.deep.equal([]);
+  });
+
+  itThrough('ioredis', 'ends with the thread that has made it', async (fixture) => {
+    const name = newName();
+    const asks = await other(fixture, name);
+    const program = new URL('holder-thread.ts', import.meta.url);
+    const workerData: HolderThread = { port: server().port, name };
+    const thread = new Worker(program, { workerData });
+    await once(thread, 'message');
+    await untilRenewed(name, 2);
+    await thread.terminate();
+    expect((await asks.acquire()).held).to.equal(true);
   });
 
   /** The module of a keeper whose thread does that when there is a file of that name. */
@@ -289,13 +338,14 @@ describeWithServer('a keeper', (server) => {
       const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
       const handle = await fixture.semaphore(target, name, options).acquire();
       await untilKept(handle);
+      let byThisThread = 0;
+      const count = (): void => void (byThisThread += 1);
+      subscribe('redsem:extend', count);
       writeFileSync(end, '');
-      await untilRenewed(name, 3);
-      await handle.extend();
+      await eventually(() => byThisThread > 3);
+      unsubscribe('redsem:extend', count);
       expect(handle.held).to.equal(true);
-      const extending = handle.extend();
       expect(await handle.release()).to.equal(true);
-      await extending.catch((error: unknown) => expect(error).to.include({ reason: 'released' }));
     },
   );
 
@@ -363,7 +413,7 @@ describeWithServer('a keeper', (server) => {
       const handle = await fixture.semaphore(target, name, options).acquire();
       handle.on('lost', ({ reason }) => lost.push(reason));
       await untilKept(handle);
-      await eventually(async () => (await expiryOf(name, handle.id, replica)) > 0);
+      await eventually(async () => (await expiryOf(replica, name, handle.id)) > 0);
       await master.kill();
       await replica.command('REPLICAOF', 'NO', 'ONE');
       await replica.command('CONFIG', 'SET', 'port', String(master.port));
