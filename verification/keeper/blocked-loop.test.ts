@@ -73,15 +73,20 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
   }
 
   /** Another gets the permit; its holder knew that in its blocked loop, and before it expired. */
-  async function expectGivenUp({ name, holder: worker, asks, ...stage }: Stage): Promise<GivenUp> {
+  async function expectGivenUp(
+    { name, holder: worker, asks, ...stage }: Stage,
+    meanwhile: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<GivenUp> {
     const id = (await worker.next('blocked')).data as string;
     const blockedAt = wallTime();
+    const doing = meanwhile();
     let expiry = 0;
     let granted: Handle | null = null;
     while (granted === null) {
       expiry = (await expiryOf(server(), name, id)) || expiry;
       granted = await asks.tryAcquire();
     }
+    await doing;
     await eventually(() => existsSync(stage.lostFile));
     stage.unblock();
     const done = await doneOf(worker);
@@ -147,16 +152,15 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
 
   itThroughBothClients('is given up when its server hangs for longer', async (fixture) => {
     const stage = await start(fixture, {});
-    const given = expectGivenUp(stage);
-    await sleep(TTL / 2);
-    server().pause();
-    try {
-      await eventually(() => existsSync(stage.lostFile));
-      await sleep(TTL / 2);
-    } finally {
-      server().resume();
-    }
-    await given;
+    await expectGivenUp(stage, async () => {
+      server().pause();
+      try {
+        await eventually(() => existsSync(stage.lostFile));
+        await sleep(TTL / 2);
+      } finally {
+        server().resume();
+      }
+    });
   });
 
   itThroughBothClients('is lost without a keeper', async (fixture) => {
@@ -176,10 +180,10 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
     const terms = new URLSearchParams({ port: String(port), kind, end, how: 'exit' });
     const module = new URL(`../../test/keeper/connect.mjs?${terms.toString()}`, import.meta.url);
     const stage = await start(fixture, { module: module.href });
-    const given = expectGivenUp(stage);
-    await sleep(TTL);
-    writeFileSync(end, '');
-    await given;
+    await expectGivenUp(stage, async () => {
+      await sleep(TTL);
+      writeFileSync(end, '');
+    });
   });
 
   itThroughBothClients('is lost at once when an operator revokes it', async (fixture) => {
