@@ -5,7 +5,7 @@ import { openIoredis } from './ioredis-client.js';
 
 /**
  * One object for each hold, as its README wants it; its retry and refresh intervals are left at
- * their defaults. By default a lost permit ends the process: here `release` tells it.
+ * their defaults. By default a lost permit ends the process: here `release` reports it.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

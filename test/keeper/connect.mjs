@@ -1,5 +1,5 @@
-// The module of a keeper, with its arguments in its address: gives a client, and ends its thread, or
-// blocks it for good, when there is a file of that name.
+// The module of a keeper, with its arguments in its address: gives a client; when there is a file
+// of that name, it ends its thread, or blocks it for good.
 import { existsSync } from 'node:fs';
 
 const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).searchParams);

@@ -1,4 +1,4 @@
-// A thread that holds a permit by a keeper of its own.
+// A thread that holds a permit, and has a keeper.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 

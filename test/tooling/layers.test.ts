@@ -54,7 +54,7 @@ const RULES: Readonly<Record<string, (...one: Import) => boolean>> = {
     to === 'backends/redis/connection.ts' ||
     // The nodes of a quorum are called by the same batcher as a semaphore's backend.
     (to === 'core/batcher.ts' && roomOf(from) === 'quorum') ||
-    // A thread of a keeper begins with this file, as a process does with index.ts: the client that a
+    // A keeper's thread begins with this file, as a program does with index.ts: the client that a
     // user's module gives there is recognized as any other.
     (to === 'clients.ts' && from === 'keeper/worker.ts') ||
     roomOf(from) === roomOf(to) ||

@@ -110,7 +110,7 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
   });
 
   itThroughBothClients('is held with 10 000 others', async (fixture) => {
-    // A busy machine needs a while for so many.
+    // A busy machine needs a while to renew them all.
     const times = { ttl: 4 * TTL, extendEvery: TTL };
     const { holder: worker, asks, unblock } = await start(fixture, { permits: 10_000, ...times });
     await worker.next('blocked');
