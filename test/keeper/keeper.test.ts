@@ -26,6 +26,8 @@ import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
 import { expiryOf } from './ticket-expiry.js';
 
+const LATE_START = /its module has given no client yet/;
+
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
   const holders: WorkerProcess[] = [];
@@ -45,9 +47,12 @@ describeWithServer('a keeper', (server) => {
     return keeper;
   }
 
+  /** But for that of a thread that starts late, as on a busy machine. */
   function warningsOf(keeper: Keeper): KeeperWarning[] {
     const warnings: KeeperWarning[] = [];
-    keeper.on('warning', (warning) => warnings.push(warning));
+    keeper.on('warning', (warning) => {
+      if (!LATE_START.test(warning.message)) warnings.push(warning);
+    });
     return warnings;
   }
 
