@@ -71,6 +71,7 @@ export const held: Question = {
   notes: [
     `One process holds all permits for ${2 * ttl} ms and does nothing else. CPU is a share of one core.`,
     'Bottleneck is left out: its jobs expire, and it has no way to extend them. Redlock is left out: it holds one permit a name.',
+    'redis-semaphore tries once to extend a permit, at 0.8 of its ttl: on a busy machine that may come too late. Its calls/s fall with the permits that it has lost.',
   ],
   rounds: 2,
   cases: (pace) =>
