@@ -5,13 +5,13 @@ import { openIoredis } from './ioredis-client.js';
 
 /**
  * One object for each hold, as its README wants it; its retry and refresh intervals are left at
- * their defaults.
+ * their defaults. By default a lost permit ends the process: here `release` reports it.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);
   return {
     acquire: async (name, limit, ttl) => {
-      const options = { lockTimeout: ttl, acquireTimeout: Infinity };
+      const options = { lockTimeout: ttl, acquireTimeout: Infinity, onLockLost: () => undefined };
       const semaphore = new Semaphore(client, name, limit, options);
       await semaphore.acquire();
       return async () => {

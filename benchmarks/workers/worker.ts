@@ -74,6 +74,7 @@ const tasks = {
 
 export type Tasks = typeof tasks;
 
+process.setMaxListeners(Object.keys(tasks).length);
 for (const [name, run] of Object.entries(tasks)) {
   onMessage(name, (data) => {
     const answer: unknown = Reflect.apply(run, undefined, [data]);

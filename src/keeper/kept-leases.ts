@@ -1,11 +1,15 @@
 import type { Keep, KeepableLease, KeptSemaphore } from '../backends/lease-keeper.js';
+import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
+import { instant } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Notice, Order } from './messages.js';
 import { MOST_LEASES, SharedLeases } from './shared-leases.js';
 
 /** How often the holders' thread shows that it is alive, in milliseconds at most. */
 const LONGEST_BEAT = 1000;
+/** For how long a caller of `extend` waits for a keeper's thread that hangs; a call takes less. */
+const LATE_MS = 10_000;
 
 export interface KeptLeasesOptions {
   /** All threads of the process share it. */
@@ -30,8 +34,8 @@ export class KeptLeases {
   /** Callers of `extend`, by the numbers of their orders. */
   readonly #extending = new Map<number, (done: boolean) => void>();
   #lastNumber = 0;
-  /** Semaphores whose permits are not where the keeper looks. */
-  readonly #elsewhere = new Set<string>();
+  /** What was said once, and is not said again. */
+  readonly #warned = new Set<string>();
   /** Its renewals work, as far as is known. */
   #canRenew = true;
   /** There is no other thread any more. */
@@ -46,15 +50,15 @@ export class KeptLeases {
   /** Of what is given no more may cross to the other thread. */
   open({ key, limit, ttl, extendEvery, retry }: KeptSemaphore): Keep {
     const { shared } = this;
-    const { send } = this.#options;
+    const { clock, send } = this.#options;
     const semaphore = { key, limit, ttl, extendEvery, retry };
     return (lease) => {
       if (this.isOver || extendEvery === 0) return undefined;
       const place = this.#free.pop() ?? this.#leases.size;
-      if (place === MOST_LEASES) return undefined;
+      if (place === MOST_LEASES) return this.#warnOnce(`has ${MOST_LEASES} permits already`);
       this.#leases.set(place, lease);
       this.#showAlive();
-      shared.setLeft(place, lease.remaining);
+      shared.setLeft(place, instant(clock), lease.remaining);
       shared.setState(place, 'kept');
       const { id, fencingToken } = lease;
       send({ do: 'keep', place, semaphore, ticket: { id, fencingToken } });
@@ -73,6 +77,7 @@ export class KeptLeases {
 
   /** What the keeper's thread says. */
   hear(notice: Notice): void {
+    if (this.isOver) return;
     if (notice.what === 'free') return this.#onFree(notice.place);
     if (notice.what === 'extended') {
       this.#extending.get(notice.number)?.(notice.done);
@@ -98,7 +103,11 @@ export class KeptLeases {
     if (!this.#canRenew) return Promise.resolve(false);
     const number = (this.#lastNumber += 1);
     this.#options.send({ do: 'extend', place, number });
-    return new Promise((resolve) => this.#extending.set(number, resolve));
+    const done = new Promise<boolean>((resolve) => this.#extending.set(number, resolve));
+    return withTimeout(this.#options.clock, LATE_MS, done).catch(() => {
+      this.#extending.delete(number);
+      return false;
+    });
   }
 
   #stopExtending(): void {
@@ -116,13 +125,16 @@ export class KeptLeases {
     lease?.takeBack();
     if (loss !== undefined) lease?.lose(loss);
     // The keeper may have looked elsewhere: an extension by this thread shows that.
-    if (state === 'unseen') lease?.extend().then(() => this.#onElsewhere(lease.name), ignore);
+    if (state !== 'unseen' || lease === undefined) return;
+    const elsewhere = `finds none of ${JSON.stringify(lease.name)}: another server or database?`;
+    lease.extend().then(() => this.#warnOnce(elsewhere), ignore);
   }
 
-  #onElsewhere(name: string): void {
-    if (this.#elsewhere.has(name)) return;
-    this.#elsewhere.add(name);
-    this.#options.warn(`finds none of ${JSON.stringify(name)}: another server or database?`);
+  /** On the next tick: a lease is being granted, and a listener may throw. */
+  #warnOnce(why: string): undefined {
+    if (this.#warned.has(why)) return;
+    this.#warned.add(why);
+    process.nextTick(() => this.#options.warn(why));
   }
 
   #showAlive(): void {

@@ -49,11 +49,11 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
     });
     kept.set(place, lease);
     lease.link.permits.set(lease.id, lease);
+    const from = instant(clock);
     const left = shared.left(place);
     // A grant that was pushed lives for its claim time only, until it is first renewed.
     const isClaimed = left > semaphore.ttl / 2;
-    const window = windowOf(instant(clock), left);
-    if (!lease.hold({ ...ticket, slots: [] }, window, isClaimed)) lease.letExpire();
+    if (!lease.hold({ ...ticket, slots: [] }, windowOf(from, left), isClaimed)) lease.letExpire();
   }
 
   return (order) => {
@@ -94,10 +94,11 @@ class RenewedLease extends Lease {
   }
 
   override answer(verdict: Verdict, call: Call): void {
+    const { clock, shared } = this.#options;
     this.#options.onOutcome(undefined);
     this.#isSeen ||= verdict !== 'missing';
     super.answer(verdict, call);
-    if (this.stage === 'held') this.#options.shared.setLeft(this.#place, this.remaining);
+    if (this.stage === 'held') shared.setLeft(this.#place, instant(clock), this.remaining);
   }
 
   override fail(error: unknown, call: Call): void {

@@ -17,16 +17,21 @@ export interface WorkerData extends KeeperTerms {
 }
 
 // The thread of a keeper. Orders that come before a module has given its client wait in the port.
-if (!isWorkerData(workerData)) throw new Error('only a Keeper starts this file');
+const terms: unknown = workerData;
+if (!isWorkerData(terms)) throw new Error('only a Keeper starts this file');
 let isTroubled = false;
 const notify = together<Notice>((notices) => parentPort?.postMessage(notices));
 const noClient = new Error('its module has given no client yet');
 const late = threadClock.schedule(() => onOutcome(noClient), LATE_MS, true);
+const client = await clientOf(terms);
+// A client of a module, too: one that reports an error to no listener ends its thread.
+const on: unknown = Reflect.get(Object(client), 'on');
+if (typeof on === 'function') Reflect.apply(on, client, ['error', onOutcome]);
 const obey = renewLeases({
-  backend: backendOf(await clientOf(workerData)),
-  maxStall: workerData.maxStall,
+  backend: backendOf(client),
+  maxStall: terms.maxStall,
   clock: threadClock,
-  shared: new SharedLeases(threadClock, workerData.buffer),
+  shared: new SharedLeases(threadClock, terms.buffer),
   notify,
   onOutcome,
 });
@@ -43,27 +48,19 @@ function onOutcome(error: unknown): void {
 
 /** It is never closed: it ends with its thread. */
 async function clientOf({ ioredis, redis, module }: KeeperTerms): Promise<unknown> {
-  if (ioredis !== undefined) {
-    const { Redis } = await import('ioredis');
-    return new Redis(ioredis).on('error', onOutcome);
-  }
+  if (ioredis !== undefined) return new (await import('ioredis')).Redis(ioredis);
   if (redis !== undefined) {
-    const { createClient } = await import('redis');
-    const client = createClient(redis).on('error', onOutcome);
-    client.connect().catch(onOutcome);
-    return client;
+    const made = (await import('redis')).createClient(redis);
+    made.connect().catch(onOutcome);
+    return made;
   }
   const loaded: unknown = await import(String(module));
-  const made: unknown = Reflect.get(Object(loaded), 'default');
+  const exported: unknown = Reflect.get(Object(loaded), 'default');
   // A compiler that makes CommonJS puts the default export one level deeper.
-  const given: unknown = Reflect.get(Object(made), 'default') ?? made;
-  return isMaker(given) ? given() : given;
-}
-
-function isMaker(given: unknown): given is () => unknown {
-  return typeof given === 'function';
+  const given: unknown = Reflect.get(Object(exported), 'default') ?? exported;
+  return typeof given === 'function' ? Reflect.apply(given, undefined, []) : given;
 }
 
 function isWorkerData(given: unknown): given is WorkerData {
-  return typeof given === 'object' && given !== null && 'buffer' in given;
+  return 'buffer' in Object(given);
 }

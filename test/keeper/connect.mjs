@@ -1,5 +1,5 @@
-// The module of a keeper, with its arguments in its address: gives a client, and ends its thread
-// when there is a file of that name.
+// The module of a keeper, with its arguments in its address: gives a client; when there is a file
+// of that name, it ends its thread, or blocks it for good.
 import { existsSync } from 'node:fs';
 
 const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).searchParams);
@@ -7,18 +7,18 @@ const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).sea
 setInterval(() => {
   if (!existsSync(end)) return;
   if (how === 'exit') process.exit(7);
+  if (how === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   throw new Error('the end of its thread');
 }, 20);
 
 async function connect() {
   if (kind === 'ioredis') {
     const { Redis } = await import('ioredis');
-    return new Redis({ port });
+    return new Redis({ port, connectionName: 'keeper' });
   }
   const { createClient } = await import('redis');
-  return createClient({ socket: { port } })
-    .on('error', () => undefined)
-    .connect();
+  // Without a listener for errors: a lost connection would end its thread.
+  return createClient({ socket: { port }, name: 'keeper' }).connect();
 }
 
 export { connect as default };

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 
-import { Semaphore } from '../../src/index.js';
+import { type Handle, type HandleData, Semaphore } from '../../src/index.js';
 import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
 import { type BothKinds } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
@@ -19,55 +19,72 @@ export interface HolderArguments {
   readonly extendEvery: number;
   /** Left out: no keeper. */
   readonly maxStall?: number;
+  /** That of the keeper; left out: it has the options of a client. */
+  readonly module?: string;
+  /** How many permits it holds; left out: one. */
+  readonly permits?: number;
+  /** The permit of another process that it adopts instead. */
+  readonly adopts?: HandleData;
   /**
    * Its loop is blocked until there is a file of that name, and writes one with `.lost` behind it
-   * when the permit is not held any more. Left out: it ends at once.
+   * when not all permits are held any more. Left out: it ends at once.
    */
   readonly blockedUntil?: string;
 }
 
 export interface HolderReport {
-  /** In the blocked loop, at its end. */
+  /** In the blocked loop, at its end: all of them. */
   readonly held: boolean;
-  /** Until when the permit was held at the latest, by what looks in that loop have shown. */
+  /** Until when a permit was held at the latest, by what looks in that loop have shown. */
   readonly believedUntil: number;
   /** `lost` events, when the loop is back. */
   readonly lost: readonly string[];
   readonly released: boolean;
 }
 
-const { port, kind, name, ttl, extendEvery, maxStall, blockedUntil } =
-  workerArguments<HolderArguments>();
+const given = workerArguments<HolderArguments>();
+const { port, kind, name, ttl, extendEvery, maxStall, permits = 1, adopts, blockedUntil } = given;
 const client = await openClient(kind, `redis://127.0.0.1:${port}`);
-const source: KeeperOptions =
+const options: KeeperOptions =
   kind === 'ioredis' ? { ioredis: { port } } : { redis: { socket: { port } } };
+const { module } = given;
+const source: KeeperOptions = module === undefined ? options : { module };
 const keeper = maxStall === undefined ? undefined : new Keeper({ ...source, maxStall });
-const semaphore = new Semaphore(client.target, name, { limit: 1, ttl, extendEvery, keeper });
-const handle = await semaphore.acquire();
+const terms = { limit: permits, ttl, extendEvery, keeper };
+const semaphore = new Semaphore(client.target, name, terms);
+const handles = await Promise.all(Array.from({ length: permits }, hold));
 const lost: string[] = [];
-handle.on('lost', ({ reason }) => lost.push(reason));
+for (const handle of handles) handle.on('lost', ({ reason }) => lost.push(reason));
+const areHeld = (): boolean => handles.every(({ held }) => held);
 // The keeper's thread takes a while to start on a busy machine: until then this thread extends.
-if (keeper !== undefined) await eventually(() => isKept(handle));
+const last = handles.at(-1);
+if (keeper !== undefined && last !== undefined) await eventually(() => isKept(last));
 if (blockedUntil === undefined) {
   process.disconnect();
   await client.close();
 } else {
-  const { id } = handle;
+  const { id } = handles[0] ?? {};
   await new Promise((resolve) => process.send?.({ type: 'blocked', data: id }, resolve));
   let believedUntil = 0;
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!existsSync(blockedUntil)) {
     // The time comes first: the process may be stopped between the two.
     const at = wallTime();
-    if (handle.held) believedUntil = Math.max(believedUntil, at + handle.expiresIn);
-    else writeFileSync(`${blockedUntil}.lost`, '');
+    for (const { held, expiresIn } of handles) {
+      if (held) believedUntil = Math.max(believedUntil, at + expiresIn);
+    }
+    if (!areHeld()) writeFileSync(`${blockedUntil}.lost`, '');
     Atomics.wait(nothing, 0, 0, 5);
   }
-  const { held } = handle;
+  const held = areHeld();
   await moment();
-  const released = await handle.release();
-  const told: HolderReport = { held, believedUntil, lost, released };
+  const ended = await Promise.all(handles.map((handle) => handle.release()));
+  const told: HolderReport = { held, believedUntil, lost, released: ended.every(Boolean) };
   report('done', told);
   await semaphore.close();
   await client.close();
+}
+
+function hold(): Promise<Handle> {
+  return adopts === undefined ? semaphore.acquire() : semaphore.adopt(adopts);
 }

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 
+import type { KeepableLease, KeptSemaphore } from '../../src/backends/lease-keeper.js';
+import { MOST_LEASES } from '../../src/keeper/shared-leases.js';
 import type { Handle, SemaphoreOptions } from '../../src/index.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
@@ -7,6 +9,24 @@ import { errorOf } from '../support/rejection.js';
 import { SecondThread } from './second-thread.js';
 
 const TTL = 3000;
+
+const KEPT: KeptSemaphore = {
+  key: { prefix: 'redsem', name: 'render' },
+  limit: 1,
+  ttl: TTL,
+  extendEvery: TTL / 3,
+  retry: { min: 10, max: 100, factor: 2, jitter: true },
+};
+/** Of a holder that is of no interest. */
+const NO_LEASE: KeepableLease = {
+  id: 'none',
+  fencingToken: 1,
+  name: 'render',
+  remaining: 0,
+  takeBack: () => {},
+  lose: () => {},
+  extend: () => Promise.resolve(),
+};
 
 describe('a permit that a keeper renews', () => {
   let threads: SecondThread;
@@ -86,6 +106,25 @@ describe('a permit that a keeper renews', () => {
     expect(await handle.release()).to.equal(false);
   });
 
+  for (const thread of ['main', 'keeper'] as const) {
+    it(`is not believed in for too long when the ${thread} thread stops after any look`, async () => {
+      for (let look = 1; ; look += 1) {
+        begin();
+        const clock = threads[thread];
+        [clock.stopAfter, clock.stopFor] = [look, 0.7 * TTL];
+        const handle = await hold();
+        await threads.time.advance(0.4 * TTL);
+        [threads.main.isBlocked, threads.keeper.isBlocked] = [true, true];
+        if (!clock.hasStopped) return expect(look).to.be.above(10);
+        while ((await other.tryAcquire()) === null) {
+          expect(handle.expiresIn, `after look ${look}`).to.be.below(TTL);
+          await threads.time.advance(5);
+        }
+        expect(handle.held, `after look ${look}`).to.equal(false);
+      }
+    });
+  }
+
   it('is renewed again when the loop was back before the end', async () => {
     begin(1500);
     const handle = await hold();
@@ -144,6 +183,68 @@ describe('a permit that a keeper renews', () => {
     await threads.time.advance(10 * TTL);
     expect(handle.held).to.equal(true);
     expect(await handle.release()).to.equal(true);
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('ends in time when the keeper ends during a stall, and is renewed from then on', async () => {
+    const options = { limit: 1, ttl: 10 * TTL, keeper: threads };
+    const longer = await hold(new Semaphore(threads.backend, 'long', options));
+    const handle = await hold();
+    await block(2 * TTL);
+    threads.keeper.isBlocked = true;
+    let granted = null;
+    while (granted === null) {
+      expect(handle.held).to.equal(handle.expiresIn > 0);
+      await threads.time.advance(10);
+      granted = await other.tryAcquire();
+    }
+    expect([handle.held, longer.held]).to.deep.equal([false, true]);
+    threads.main.unblock();
+    threads.end();
+    await threads.time.advance(20 * TTL);
+    expect([handle.held, longer.held, lost]).to.deep.equal([false, true, ['expired']]);
+  });
+
+  it('is renewed by this thread when the keeper answers no more, and extended', async () => {
+    const handle = await hold();
+    await threads.time.advance(TTL);
+    threads.keeper.isBlocked = true;
+    threads.isSlow = true;
+    const extending = handle.extend();
+    await threads.time.advance(10 * TTL);
+    await extending;
+    expect(handle.held).to.equal(true);
+    const again = handle.extend();
+    threads.isSlow = false;
+    threads.deliver();
+    threads.keeper.unblock();
+    await again;
+    await threads.time.advance(2 * TTL);
+    const before = threads.by('main');
+    await threads.time.advance(4 * TTL);
+    expect(threads.by('main'), 'the keeper does it again').to.equal(before);
+    expect([await handle.release(), lost]).to.deep.equal([true, []]);
+  });
+
+  it('is renewed by this thread when the keeper is full, until it has room', async () => {
+    threads.isSlow = true;
+    const keep = threads.open(KEPT);
+    const places = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
+    const handles = [await hold(open({ limit: 2 })), await hold(open({ limit: 2 }))];
+    await threads.time.advance(10 * TTL);
+    expect(threads.warnings).to.deep.equal([`has ${MOST_LEASES} permits already`]);
+    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
+    threads.discard();
+    for (const place of [4711, MOST_LEASES - 1]) {
+      places[place]?.stop();
+      threads.tell({ what: 'free', place });
+    }
+    threads.isSlow = false;
+    await threads.time.advance(TTL);
+    const before = threads.by('main');
+    await threads.time.advance(4 * TTL);
+    expect(threads.by('main'), 'the keeper renews them').to.equal(before);
+    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
     expect(lost).to.deep.equal([]);
   });
 

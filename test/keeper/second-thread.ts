@@ -4,14 +4,18 @@ import { ManualClock, MemoryBackend } from '../../src/index.js';
 import { KeptLeases } from '../../src/keeper/kept-leases.js';
 import type { Notice, Order } from '../../src/keeper/messages.js';
 import { renewLeases } from '../../src/keeper/renewer.js';
+import { SharedLeases } from '../../src/keeper/shared-leases.js';
 import type { Clock, Timer } from '../../src/time/clock.js';
 
 /** A thread's own timers on the time of all: while the thread is blocked, none of them runs. */
 export class ThreadClock implements Clock {
   isBlocked = false;
+  /** After that look the process stops for `stopFor` milliseconds. */
+  stopAfter = Infinity;
+  stopFor = 0;
   readonly #time: ManualClock;
   #late: (() => void)[] = [];
-  #reads = 0;
+  #looks = 0;
 
   constructor(time: ManualClock) {
     this.#time = time;
@@ -19,12 +23,21 @@ export class ThreadClock implements Clock {
 
   /** No two looks show the same time: a nanosecond passes. */
   monotonic(): number {
-    this.#reads += 1;
-    return this.#time.monotonic() + this.#reads / 1e6;
+    return this.#look(this.#time.monotonic() + (this.#looks + 1) / 1e6);
   }
 
   wall(): number {
-    return this.#time.wall();
+    return this.#look(this.#time.wall());
+  }
+
+  #look(shown: number): number {
+    this.#looks += 1;
+    if (this.#looks === this.stopAfter) this.#time.stall(this.stopFor);
+    return shown;
+  }
+
+  get hasStopped(): boolean {
+    return this.#looks >= this.stopAfter;
   }
 
   schedule(callback: () => void, delay: number): Timer {
@@ -49,6 +62,7 @@ export class ThreadClock implements Clock {
 export class SecondThread implements LeaseKeeper {
   readonly time = new ManualClock();
   readonly main: ThreadClock = new ThreadClock(this.time);
+  readonly keeper: ThreadClock = new ThreadClock(this.time);
   readonly memory = new MemoryBackend({ clock: this.time });
   /** Calls of each thread that renew, with their ids. */
   readonly renewals: { readonly by: 'main' | 'keeper'; readonly ids: readonly string[] }[] = [];
@@ -80,8 +94,8 @@ export class SecondThread implements LeaseKeeper {
     });
     this.#obey = renewLeases({
       backend: this.#counted('keeper'),
-      clock: new ThreadClock(this.time),
-      shared: this.#leases.shared,
+      clock: this.keeper,
+      shared: new SharedLeases(this.keeper, this.#leases.shared.buffer),
       maxStall,
       notify: (notice) => {
         this.notices.push(notice);
@@ -105,6 +119,11 @@ export class SecondThread implements LeaseKeeper {
     for (const order of orders) this.#obey(order);
   }
 
+  /** What is on its way is lost. */
+  discard(): void {
+    this.#orders = [];
+  }
+
   /** The keeper's thread is gone. */
   end(): void {
     this.#leases.end();
@@ -112,7 +131,11 @@ export class SecondThread implements LeaseKeeper {
 
   /** The keeper's thread has that trouble, or none any more. */
   say(text: string | undefined): void {
-    this.#leases.hear({ what: 'trouble', text });
+    this.tell({ what: 'trouble', text });
+  }
+
+  tell(notice: Notice): void {
+    this.#leases.hear(notice);
   }
 
   by(thread: 'main' | 'keeper'): number {

@@ -54,7 +54,8 @@ const RULES: Readonly<Record<string, (...one: Import) => boolean>> = {
     to === 'backends/redis/connection.ts' ||
     // The nodes of a quorum are called by the same batcher as a semaphore's backend.
     (to === 'core/batcher.ts' && roomOf(from) === 'quorum') ||
-    // The client of a keeper's thread is recognized as any other.
+    // A keeper's thread begins with this file, as a program does with index.ts: the client that a
+    // user's module gives there is recognized as any other.
     (to === 'clients.ts' && from === 'keeper/worker.ts') ||
     roomOf(from) === roomOf(to) ||
     MAY_IMPORT[roomOf(from)]?.includes(roomOf(to)) === true,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-import { sourcesOf } from '../../../test/support/program-file.js';
+import { sourcesWithThreads } from '../../../test/support/program-file.js';
 import {
   startProgram,
   startWorker,
@@ -121,7 +121,7 @@ export class Crew {
     const program = new URL('worker.ts', import.meta.url);
     // The thread of a keeper starts with a separate file.
     const worker = workload.keeper
-      ? startProgram(sourcesOf(fileURLToPath(program)), workload)
+      ? startProgram(sourcesWithThreads(fileURLToPath(program)), workload)
       : startWorker(program, workload);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
