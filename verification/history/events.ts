@@ -45,6 +45,17 @@ export interface SemaphoreTerms {
   readonly ttl: number;
   /** Its requests have groups and priorities: arrival decides within a group only. */
   readonly groups?: boolean;
+  /** What all processes are made with; left out: none. */
+  readonly rate?: RateTerms;
+  readonly budgets?: Readonly<Record<string, RateTerms>>;
+  readonly groupLimit?: number;
+}
+
+/** How many permits, or units of a budget, in a period of milliseconds, and at once. */
+export interface RateTerms {
+  readonly permits: number;
+  readonly per: number;
+  readonly burst: number;
 }
 
 export interface StartedEvent extends Written {
@@ -63,6 +74,9 @@ export type Operation =
   | 'adopt'
   | 'revoke'
   | 'set-limit'
+  | 'set-rate'
+  | 'set-budget'
+  | 'set-group-limit'
   | 'inspect'
   | 'close';
 
@@ -196,6 +210,11 @@ export interface ServedEvent extends Written {
   /** To queued requests, of whichever client. */
   readonly grants: readonly QueueGrant[];
   readonly newLimit?: number;
+  /** `setRate` and `setGroupLimit`: null stores that there is none. */
+  readonly newRate?: RateTerms | null;
+  /** The budget that `newRate` is about; left out: the rate. */
+  readonly budget?: string;
+  readonly newGroupLimit?: number | null;
   readonly late?: boolean;
   /** When its client sent it. */
   readonly sent?: number;
@@ -217,6 +236,8 @@ export interface ServedRequest {
   readonly wait: boolean;
   /** Left out: none. */
   readonly order?: ServedOrder;
+  /** Units of budgets. */
+  readonly cost?: Readonly<Record<string, number>>;
   /** The place in the queue that it names, and the one that it was given. */
   readonly arrival?: number;
   readonly place?: number;
@@ -230,6 +251,8 @@ export interface ServedTicket {
   readonly id: string;
   readonly token?: number;
   readonly there: boolean;
+  /** What its release says that it has spent of budgets. */
+  readonly spent?: Readonly<Record<string, number>>;
 }
 
 export interface ServedGrant extends Grant {

@@ -31,6 +31,7 @@ export const USAGE = `npm run simulate -- [options]
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --groups        requests have groups with weights, and priorities
   --newcomers     most requests have a group that was never used before; the others as with --groups
+  --budgets       groups with a rate, two budgets and a group limit that change; costs that are settled
   --keeper        half of the processes renew by a keeper, which continues while they stall
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
@@ -56,6 +57,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       moved: { type: 'boolean', default: false },
       groups: { type: 'boolean', default: false },
       newcomers: { type: 'boolean', default: false },
+      budgets: { type: 'boolean', default: false },
       keeper: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
@@ -78,6 +80,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     ...(values.moved && { moved: true }),
     ...(values.groups && { groups: true }),
     ...(values.newcomers && { newcomers: true }),
+    ...(values.budgets && { budgets: true }),
     ...(values.keeper && { keeper: true }),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
@@ -104,6 +107,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   if (rest.moved === true) parts.push('--moved');
   if (rest.groups === true) parts.push('--groups');
   if (rest.newcomers === true) parts.push('--newcomers');
+  if (rest.budgets === true) parts.push('--budgets');
   if (rest.keeper === true) parts.push('--keeper');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);

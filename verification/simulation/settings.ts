@@ -15,6 +15,8 @@ export interface Settings {
   readonly groups?: boolean;
   /** Most requests have a group that was never used before. */
   readonly newcomers?: boolean;
+  /** Requests have groups, a rate, budgets and a group limit, which change; one server. */
+  readonly budgets?: boolean;
   /** Half of the processes have a keeper, in a thread that stalls by itself. */
   readonly keeper?: boolean;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */

@@ -18,6 +18,8 @@ export interface PlantedBug {
   readonly moved?: boolean;
   /** Whether most requests have a new group. */
   readonly newcomers?: boolean;
+  /** Whether requests have a rate, budgets and a group limit. */
+  readonly budgets?: boolean;
   /** Whether processes have keepers. */
   readonly keeper?: boolean;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */

@@ -44,6 +44,7 @@ const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
 const kinds = {
   ...(kind === 'moved' && { moved: true }),
   ...(kind === 'keeper' && { keeper: true }),
+  ...(kind === 'budgets' && { budgets: true }),
   ...(kind === 'newcomers' && { newcomers: true, pace: 0.1 }),
 };
 const quarry = await hunt(Number(seconds), { ...where, ...kinds }, Number(first));

@@ -47,9 +47,8 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
   const where = [String(bug.nodes ?? 1), bug.faults?.join() ?? 'all'];
-  const moved = bug.moved === true ? 'moved' : '';
-  const kept = bug.keeper === true ? 'keeper' : moved;
-  const kind = bug.newcomers === true ? 'newcomers' : kept;
+  const kinds = ['moved', 'keeper', 'newcomers', 'budgets'] as const;
+  const kind = kinds.find((each) => bug[each] === true) ?? '';
   let passed = 0;
   for (let first = 1; ;) {
     const found = await ask(file, [String(PATIENCE - passed), ...where, String(first), kind]);

@@ -276,6 +276,7 @@ class Subscriber {
       this.#deliver(() => {
         if (stale()) return;
         if (push.kind === 'grants') listener.onGrants(...push.args);
+        else if (push.kind === 'turn') listener.onTurn?.(...push.args);
         else listener.onEnded?.(...push.args);
       });
       return this.#knows;
@@ -309,6 +310,8 @@ export class RemoteBackend implements Backend {
   readonly release = this.#method('release');
   readonly inspect = this.#method('inspect');
   readonly setLimit = this.#method('setLimit');
+  readonly setRate = this.#method('setRate');
+  readonly setGroupLimit = this.#method('setGroupLimit');
   readonly addPermits = this.#method('addPermits');
   readonly adopt = this.#method('adopt');
   readonly revoke = this.#method('revoke');

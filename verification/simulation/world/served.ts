@@ -11,8 +11,10 @@ import type {
   ReleaseReply,
   RevokeCall,
   RevokeReply,
+  SetGroupLimitCall,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
 } from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent } from '../../history/events.js';
 
@@ -36,7 +38,8 @@ type Details = Omit<
 
 export function detailsOf(operation: string, call: Call, reply: AnyReply): Details {
   const given = call as Call &
-    Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall & SetLimitCall>;
+    Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall> &
+    Partial<SetLimitCall & SetRateCall & SetGroupLimitCall>;
   const ids = given.ids ?? [];
   const details: { -readonly [K in keyof Details]: Details[K] } = {};
   if (given.ttl !== undefined) details.ttl = given.ttl;
@@ -54,12 +57,18 @@ export function detailsOf(operation: string, call: Call, reply: AnyReply): Detai
     });
   }
   if (operation === 'release') {
-    details.tickets = ids.map((id, i) => ({ id, there: reply.released?.[i] === true }));
+    details.tickets = ids.map((id, i) => {
+      const spent = given.spent?.[i];
+      return { id, there: reply.released?.[i] === true, ...(spent !== undefined && { spent }) };
+    });
   }
   if (operation === 'revoke') {
     details.tickets = [{ id: given.id ?? '', there: reply.revoked === true }];
   }
   if (given.newLimit !== undefined) details.newLimit = given.newLimit;
+  if (operation === 'setRate') details.newRate = given.newRate ?? null;
+  if (given.budget !== undefined) details.budget = given.budget;
+  if (operation === 'setGroupLimit') details.newGroupLimit = given.newGroupLimit ?? null;
   if (operation === 'adopt' && reply.ticket !== undefined) {
     const { slots, fencingToken: token, before } = reply.ticket;
     details.adopted = { id: given.newId ?? '', token, slots, expiresAt: 0, before };
@@ -68,11 +77,12 @@ export function detailsOf(operation: string, call: Call, reply: AnyReply): Detai
 }
 
 function requestsOf(requests: AcquireCall['requests'], reply: AnyReply) {
-  return requests.map(({ id, permits, wait, arrival, order }, i) => {
+  return requests.map(({ id, permits, wait, arrival, order, cost }, i) => {
     const verdict = reply.verdicts?.[i];
     const own = {
       ...(arrival !== undefined && { arrival }),
       ...(order !== undefined && { order }),
+      ...(cost !== undefined && { cost }),
     };
     const request = { id, permits, wait, ...own, verdict: verdict?.kind ?? 'none' };
     if (verdict?.kind === 'queued' && verdict.arrival !== undefined) {

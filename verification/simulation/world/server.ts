@@ -16,6 +16,8 @@ export const OPERATIONS = [
   'extend',
   'release',
   'setLimit',
+  'setRate',
+  'setGroupLimit',
   'addPermits',
   'adopt',
   'revoke',
@@ -28,6 +30,10 @@ export type Push =
   | {
       readonly kind: 'ended';
       readonly args: Parameters<NonNullable<GrantListener['onEnded']>>;
+    }
+  | {
+      readonly kind: 'turn';
+      readonly args: Parameters<NonNullable<GrantListener['onTurn']>>;
     };
 
 /**
@@ -281,6 +287,7 @@ export class SimulatedServer extends Gate {
     store.listen?.(client, prefix, {
       onGrants: (...args) => push({ kind: 'grants', args }),
       onEnded: (...args) => push({ kind: 'ended', args }),
+      onTurn: (...args) => push({ kind: 'turn', args }),
       onHealth: () => undefined,
     });
   }
