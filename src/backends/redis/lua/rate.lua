@@ -5,7 +5,7 @@
 -- and the rate as ''. The state has 'amount,period,burst,until,tat,granted' of each: until is empty
 -- where it is stored, else that is when callers that name none are free of it; granted is when the
 -- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
--- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
+-- has ',returned' besides: by how much all but time has moved its tat back. All in microseconds.
 -- include: records
 
 -- Lets new terms count. What was used under the terms before stays used.
@@ -16,44 +16,44 @@ local function use_meter(s, name, text, till)
   m.tat, m.granted, m.returned, m.is_on = before.tat, before.granted, before.returned, true
   if before.interval and before.interval ~= m.interval and m.tat > m.granted then
     m.tat = math.ceil(s.now + math.max(m.tat - s.now, 0) * m.interval / before.interval)
-    m.granted = s.now
+    m.granted, m.returned = s.now, m.returned + math.max(0, before.tat - m.tat)
   end
   s.meters[name] = m
   return m
 end
 
 -- 'none' holds no request back, whatever callers name.
-local function store_meter(s, name, text)
+local function store_meter(s, name, text, returned)
   if text == 'none' then
-    s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = 0 }
+    local before = s.meters[name] or { tat = 0, returned = tonumber(returned) or 0 }
+    s.meters[name] = { text = text, till = '', tat = 0, granted = 0, returned = before.returned + math.max(0, before.tat - s.now) }
   else
     use_meter(s, name, text, '')
   end
 end
 
--- Terms that no caller has named for long are over: what was used of them counts for the next.
+-- Terms that no caller has named for long are over: what was used of them counts for the next, and
+-- tickets may still settle what they were charged.
 local function read_meter(s, name, text)
   local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
   if not terms then
-    return store_meter(s, name, 'none')
+    return store_meter(s, name, 'none', string.match(text, '^none,(%d+)$'))
   end
   local m = use_meter(s, name, terms, till)
   m.tat, m.granted, m.returned = tat + 0, granted + 0, (tonumber(returned) or 0)
   if s.now < m.granted then
     -- The clock was set back: the wait is as long as it was then.
-    m.tat, m.granted = tat - (granted - s.now), s.now
+    local back = m.granted - s.now
+    m.tat, m.granted, m.returned = m.tat - back, s.now, m.returned + back
   end
   m.is_on = till == '' or till + 0 > s.now
-  s.meters[name] = (m.is_on or m.tat > s.now) and m or nil
+  s.meters[name] = (m.is_on or m.tat > s.now or s.count > 0) and m or nil
 end
 
 local function meter_text(s, name, word)
   local m = s.meters[name]
-  if not m.interval then
-    return word .. 'none'
-  end
-  local text = word .. m.text .. ',' .. m.till .. ',' .. text_of(m.tat) .. ',' .. text_of(m.granted)
-  return text .. (name == '' and '' or ',' .. text_of(m.returned))
+  local used = m.interval and ',' .. m.till .. ',' .. text_of(m.tat) .. ',' .. text_of(m.granted) or ''
+  return word .. m.text .. used .. (name == '' and '' or ',' .. text_of(m.returned))
 end
 
 local function meters_text(s)
