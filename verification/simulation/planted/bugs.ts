@@ -319,6 +319,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'if (isDropped && costs !== undefined) settlePrice(',
     replace: 'if (costs !== undefined) settlePrice(',
     budgets: true,
+    faults: ['duplicate', 'lose-replies', 'cut'],
   },
   {
     name: 'cap-forgotten',

@@ -69,7 +69,7 @@ export function drawTerms(settings: Settings): WorkloadTerms {
       adopt: single ? sometimes(1) : 0,
       revoke: single ? sometimes(0.5) : 0,
       'set-limit': single ? sometimes(0.3) : 0,
-      'set-terms': budgets ? 0.5 : 0,
+      'set-terms': budgets ? 0.7 : 0,
       inspect: sometimes(0.5),
       reopen: sometimes(0.3),
       burst: sometimes(1),
@@ -95,7 +95,7 @@ function paid(seed: number, { name, limit }: SemaphoreTerms, asked: number) {
 /** `mean`: units a second. */
 export function drawRate(random: Random, mean: number): RateTerms {
   const per = random.pick([300, 1000, 4000]);
-  const permits = Math.ceil(((mean * per) / 1000) * random.real(0.2, 2));
+  const permits = Math.ceil(((mean * per) / 1000) * random.real(0.2, 1.2));
   return { permits, per, burst: Math.ceil(permits * random.pick([0.2, 1, 1, 2])) };
 }
 
