@@ -89,11 +89,11 @@ export class Crew {
 
   open(name: string): void {
     const { backend, process, keeper } = this.options;
-    const { limit, ttl, rate, groupLimit, budgets = {} } = this.termsOf(name);
-    const named = Object.entries(budgets).map(
-      ([budget, terms]) => [budget, budgetOf(terms)] as const,
+    const { limit, ttl, rate, groupLimit, budgets } = this.termsOf(name);
+    const named = Object.entries(budgets ?? {}).map(
+      ([each, terms]) => [each, budgetOf(terms)] as const,
     );
-    const paid = { rate, groupLimit, budgets: Object.fromEntries(named) };
+    const paid = { rate, groupLimit, budgets: budgets && Object.fromEntries(named) };
     this.#semaphores.set(
       name,
       new Semaphore(backend, name, { limit, ttl, label: process.name, keeper, ...paid }),
