@@ -203,24 +203,24 @@ export interface ServedEvent extends Written {
   readonly client: string;
   /** The server's clock. */
   readonly time: number;
-  readonly ttl?: number;
-  readonly notAfter?: number;
-  readonly requests?: readonly ServedRequest[];
-  readonly tickets?: readonly ServedTicket[];
+  readonly ttl?: number | undefined;
+  readonly notAfter?: number | undefined;
+  readonly requests?: readonly ServedRequest[] | undefined;
+  readonly tickets?: readonly ServedTicket[] | undefined;
   /** To queued requests, of whichever client. */
   readonly grants: readonly QueueGrant[];
-  readonly newLimit?: number;
+  readonly newLimit?: number | undefined;
   /** `setRate` and `setGroupLimit`: null stores that there is none. */
-  readonly newRate?: RateTerms | null;
+  readonly newRate?: RateTerms | null | undefined;
   /** The budget that `newRate` is about; left out: the rate. */
-  readonly budget?: string;
-  readonly newGroupLimit?: number | null;
-  readonly late?: boolean;
+  readonly budget?: string | undefined;
+  readonly newGroupLimit?: number | null | undefined;
+  readonly late?: boolean | undefined;
   /** When its client sent it. */
-  readonly sent?: number;
+  readonly sent?: number | undefined;
   /** Its answer reaches nobody. */
-  readonly unheard?: boolean;
-  readonly adopted?: ServedGrant & { readonly before: string };
+  readonly unheard?: boolean | undefined;
+  readonly adopted?: (ServedGrant & { readonly before: string }) | undefined;
 }
 
 /** What comes before arrival. */
@@ -235,24 +235,24 @@ export interface ServedRequest {
   readonly permits: number;
   readonly wait: boolean;
   /** Left out: none. */
-  readonly order?: ServedOrder;
+  readonly order?: ServedOrder | undefined;
   /** Units of budgets. */
-  readonly cost?: Readonly<Record<string, number>>;
+  readonly cost?: Readonly<Record<string, number>> | undefined;
   /** The place in the queue that it names, and the one that it was given. */
-  readonly arrival?: number;
-  readonly place?: number;
+  readonly arrival?: number | undefined;
+  readonly place?: number | undefined;
   readonly verdict: string;
-  readonly token?: number;
-  readonly slots?: readonly number[];
+  readonly token?: number | undefined;
+  readonly slots?: readonly number[] | undefined;
 }
 
 /** A ticket that was extended, released or revoked, and whether it was there. */
 export interface ServedTicket {
   readonly id: string;
-  readonly token?: number;
+  readonly token?: number | undefined;
   readonly there: boolean;
   /** What its release says that it has spent of budgets. */
-  readonly spent?: Readonly<Record<string, number>>;
+  readonly spent?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface ServedGrant extends Grant {

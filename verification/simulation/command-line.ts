@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import { FAULTS, type FaultKind } from './faults/kinds.js';
-import type { Settings } from './settings.js';
+import { KINDS, kindsOf, type Settings } from './settings.js';
 
 export interface Command {
   /** Of the first seed. */
@@ -77,11 +77,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
-    ...(values.moved && { moved: true }),
-    ...(values.groups && { groups: true }),
-    ...(values.newcomers && { newcomers: true }),
-    ...(values.budgets && { budgets: true }),
-    ...(values.keeper && { keeper: true }),
+    ...kindsOf(KINDS.filter((kind) => values[kind])),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -104,11 +100,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
 export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
   const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
   if (nodes > 1) parts.push(`--nodes ${nodes}`);
-  if (rest.moved === true) parts.push('--moved');
-  if (rest.groups === true) parts.push('--groups');
-  if (rest.newcomers === true) parts.push('--newcomers');
-  if (rest.budgets === true) parts.push('--budgets');
-  if (rest.keeper === true) parts.push('--keeper');
+  parts.push(...KINDS.filter((kind) => rest[kind]).map((kind) => `--${kind}`));
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

@@ -16,7 +16,6 @@ export interface RunResult {
   readonly digest: string;
   /** Milliseconds of virtual time that have passed. */
   readonly lasted: number;
-  readonly steps: number;
 }
 
 /** Milliseconds for which work continues when the last fault is over. */
@@ -65,7 +64,6 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
       return history.digest();
     },
     lasted: scheduler.now,
-    steps: scheduler.steps,
   };
 }
 

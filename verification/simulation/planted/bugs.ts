@@ -230,7 +230,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/order.ts',
     find: 'isGranted ? Math.max(heads.time, tag) : tag - r.step;\n  if (isGranted) heads.time = start;',
     replace: 'isGranted ? tag : tag - r.step;',
-    newcomers: true,
+    kind: 'newcomers',
   },
   {
     name: 'limit-off-by-one',
@@ -290,7 +290,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'return this.#lists.every(',
     replace: 'return this.#lists.some(',
     nodes: 3,
-    moved: true,
+    kind: 'moved',
   },
   {
     name: 'keeper-renews-after-release',
@@ -299,7 +299,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'core/lease.ts',
     find: 'if (wasHeld) this.#kept?.stop();',
     replace: '',
-    keeper: true,
+    kind: 'keeper',
   },
   {
     name: 'keeper-place-reused',
@@ -309,7 +309,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: "          send({ do: 'stop', place });",
     replace:
       "          send({ do: 'stop', place });\n          this.#leases.delete(place);\n          this.#free.push(place);",
-    keeper: true,
+    kind: 'keeper',
   },
   {
     name: 'settle-twice',
@@ -318,7 +318,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/calls.ts',
     find: 'if (isDropped && costs !== undefined) settlePrice(',
     replace: 'if (costs !== undefined) settlePrice(',
-    budgets: true,
+    kind: 'budgets',
     faults: ['duplicate', 'lose-replies', 'cut'],
   },
   {
@@ -329,7 +329,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'return cap === undefined || (keys.groups.get(order.group) ?? 0) + permits <= cap.permits;',
     replace:
       'return cap === undefined || (keys.groups.get(order.group) ?? 0) * 0 + permits <= cap.permits;',
-    budgets: true,
+    kind: 'budgets',
   },
   {
     name: 'capped-for-ever',
@@ -338,7 +338,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/order.ts',
     find: 'if (flow !== undefined && capped.has(flow)) lead(s, flow, time);',
     replace: '',
-    budgets: true,
+    kind: 'budgets',
   },
   {
     name: 'refund-of-the-past',
@@ -347,6 +347,6 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/rate.ts',
     find: 'const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);',
     replace: 'const left = due < 0 ? 0 : Math.max(0, arrivals.tat - s.time);',
-    budgets: true,
+    kind: 'budgets',
   },
 ];

@@ -15,6 +15,19 @@ export class Caller {
   readonly #crew: Crew;
   readonly #random: Random;
   readonly #kinds: readonly CallKind[];
+  readonly #acts: Readonly<Record<CallKind, () => Promise<void>>> = {
+    acquire: async () => this.#hold(await this.#acquire(this.#pickName())),
+    try: async () => this.#hold(await this.#try()),
+    all: async () => this.#hold(await this.#acquireAll()),
+    keyed: async () => this.#hold(await this.#acquireKeys()),
+    adopt: async () => this.#hold(await this.#adopt()),
+    revoke: () => this.#revoke(),
+    'set-limit': () => this.#setLimit(),
+    'set-terms': () => this.#setTerms(),
+    inspect: () => this.#inspect(),
+    reopen: () => this.#reopen(),
+    burst: () => this.#burst(),
+  };
 
   constructor(crew: Crew, random: Random) {
     this.#crew = crew;
@@ -29,35 +42,8 @@ export class Caller {
     const { terms } = this.#crew.options;
     await this.#pause(this.#random.real(0, terms.think));
     while (!this.#crew.stopping) {
-      await this.#act(this.#random.pick(this.#kinds));
+      await this.#acts[this.#random.pick(this.#kinds)]();
       await this.#pause(this.#random.exponential(terms.think));
-    }
-  }
-
-  async #act(kind: CallKind): Promise<void> {
-    switch (kind) {
-      case 'acquire':
-        return this.#hold(await this.#acquire(this.#pickName()));
-      case 'try':
-        return this.#hold(await this.#try());
-      case 'all':
-        return this.#hold(await this.#acquireAll());
-      case 'keyed':
-        return this.#hold(await this.#acquireKeys());
-      case 'adopt':
-        return this.#hold(await this.#adopt());
-      case 'revoke':
-        return this.#revoke();
-      case 'set-limit':
-        return this.#setLimit();
-      case 'set-terms':
-        return this.#setTerms();
-      case 'inspect':
-        return this.#inspect();
-      case 'reopen':
-        return this.#reopen();
-      case 'burst':
-        return this.#burst();
     }
   }
 

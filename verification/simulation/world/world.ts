@@ -11,8 +11,8 @@ import { Mailbox } from '../workload/mailbox.js';
 import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
 import { ServerClock } from './clocks.js';
 import type { Gate } from './gate.js';
-import { Link, RemoteBackend } from './link.js';
-import { NodeGate, RemoteNode } from './node-gate.js';
+import { Link, remoteBackend } from './link.js';
+import { NodeGate, remoteNode } from './node-gate.js';
 import { KeeperThread } from './keeper-thread.js';
 import { listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
@@ -240,10 +240,10 @@ export class World {
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
     const [only] = links;
-    if (links.length === 1 && only !== undefined) return new RemoteBackend(only);
+    if (links.length === 1 && only !== undefined) return remoteBackend(only);
     const lists = listsAt(this.scheduler.now, this.settings);
     const used = [...new Set(lists.flat())];
-    const nodes = links.flatMap((link, i) => (used.includes(i) ? new RemoteNode(link) : []));
+    const nodes = links.flatMap((link, i) => (used.includes(i) ? remoteNode(link) : []));
     return new QuorumBackend(nodes, clock, this.settings.moved === true ? named(lists) : {});
   }
 }
