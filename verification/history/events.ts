@@ -172,9 +172,9 @@ export interface FaultEvent extends Written {
   readonly kind: string;
   readonly phase: 'begin' | 'active' | 'ending' | 'end';
   /** Whom it strikes; left out: everybody. */
-  readonly targets?: readonly string[];
+  readonly targets?: readonly string[] | undefined;
   /** The one semaphore that it strikes; left out: all. */
-  readonly semaphore?: string;
+  readonly semaphore?: string | undefined;
   /** Milliseconds by which the server's clock is moved. */
   readonly step?: number;
   /** The part of the semaphore's keys that is deleted. */

@@ -64,7 +64,8 @@ const nothing = (): void => undefined;
 const silent: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
 
 interface Grant extends ServedGrant {
-  readonly permits: number | undefined;
+  /** Undefined: as many as the request that waited asked for. */
+  readonly permits?: number;
 }
 
 /**
@@ -294,22 +295,21 @@ export class ModelledSemaphore {
   }
 
   /** In the order in which they were given. */
-  #grantAll(event: ServedEvent, grants: readonly (ServedGrant | Grant)[]): void {
+  #grantAll(event: ServedEvent, grants: readonly Grant[]): void {
     const inOrder = grants.toSorted((a, b) => a.token - b.token);
     for (const grant of inOrder) this.#grant(event, grant);
   }
 
-  #grant(event: ServedEvent, grant: ServedGrant | Grant): void {
+  #grant(event: ServedEvent, grant: Grant): void {
     const { at } = event;
-    const { id, token, slots, expiresAt } = grant;
-    const place = this.queue.find((one) => one.id === id);
+    const place = this.queue.find((one) => one.id === grant.id);
+    const { id, token, slots, expiresAt, permits = place?.permits } = grant;
     const asked = place ?? event.requests?.find((one) => one.id === id);
     this.#judgeOrder(id, place, asked, event);
     if (asked !== undefined) {
       this.#judgeTurns(id, asked);
       this.#judgeTerms(id, asked);
     }
-    const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
       this.#problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);

@@ -114,16 +114,15 @@ export class Crew {
     const { history, process } = this.options;
     this.#calls += 1;
     const call = this.#calls;
-    const now = () => ({ at: process.scheduler.now, process: process.name });
-    history.record({ ...now(), type: 'invoke', call, ...what });
+    history.record(process.name, { type: 'invoke', call, ...what });
     try {
       const result = await run();
-      history.record({ ...now(), type: 'ok', call, ...outcomeOf(result) });
+      history.record(process.name, { type: 'ok', call, ...outcomeOf(result) });
       return result;
     } catch (thrown) {
       const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
       const type = isCertain(thrown) ? 'fail' : 'unknown';
-      history.record({ ...now(), type, call, error });
+      history.record(process.name, { type, call, error });
       return undefined;
     } finally {
       this.#settled += 1;

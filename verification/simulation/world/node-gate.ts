@@ -9,7 +9,7 @@ import type {
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
-import { Damage, DamagedError } from './damage.js';
+import { DamagedError } from './damage.js';
 import { Gate } from './gate.js';
 import { isRetryable, type Link } from './link.js';
 import { plainCopy } from './plain-copy.js';
@@ -20,7 +20,7 @@ export class NodeGate extends Gate {
   readonly node: MemoryQuorumNode;
 
   constructor(scheduler: Scheduler, clock: ServerClock) {
-    super(scheduler, new Damage());
+    super(scheduler);
     this.node = new MemoryQuorumNode(clock);
   }
 

@@ -2,11 +2,11 @@ import { Heap, type Heaped } from '../../../src/backends/heap.js';
 
 /** Something that will happen. */
 export interface Happening {
-  readonly at: number;
   cancel(): void;
 }
 
 interface Entry extends Happening, Heaped {
+  readonly at: number;
   readonly order: number;
   run: (() => void | Promise<void>) | undefined;
 }
