@@ -19,7 +19,7 @@ interface Entry {
 interface Charge {
   readonly entry: Entry;
   readonly price: number;
-  /** How much is to leave the bucket, since it began, until all of this has; 0: cannot be told. */
+  /** How much must leave the bucket, since it began, until all of this has; 0: unknown. */
   mark: number;
 }
 

@@ -334,7 +334,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'capped-for-ever',
     origin: 'mutant',
-    what: 'A group at its limit does not come back with a permit of its own',
+    what: 'A group at its limit does not come back when a permit of the group does',
     file: 'backends/memory/order.ts',
     find: 'if (flow !== undefined && capped.has(flow)) lead(s, flow, time);',
     replace: '',
