@@ -95,6 +95,7 @@ export class ModelledSemaphore {
   readonly #meters: Meters;
   /** Permits that each group may hold. */
   #cap: number | undefined;
+  readonly #wereCapped = new WeakSet<Waiter>();
   readonly #turns = new Turns<Waiter>();
   /** When it is certain again, by the server's clock. */
   doubtedUntil = -Infinity;
@@ -146,7 +147,9 @@ export class ModelledSemaphore {
   #isCapped(one: Waiter): boolean {
     if (this.#cap === undefined) return false;
     const upTo = this.queue.slice(0, this.queue.indexOf(one) + 1);
-    return upTo.some((other) => isSameFlow(other, one) && !this.#hasRoom(other));
+    const isCapped = upTo.some((other) => isSameFlow(other, one) && !this.#hasRoom(other));
+    if (isCapped) this.#wereCapped.add(one);
+    return isCapped;
   }
 
   #counts(one: Waiter): boolean {
@@ -494,9 +497,9 @@ export class ModelledSemaphore {
     );
     const [head] = heads;
     if (head === undefined || !heads.every((one) => this.#fits(one))) return;
-    const rule = this.#cap === undefined ? 'idle' : 'cap';
+    const rule = this.#meters.areNone ? 'idle' : 'budget';
     this.#problem(
-      this.#meters.areNone ? rule : 'budget',
+      heads.some((one) => this.#wereCapped.has(one)) ? 'cap' : rule,
       `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
     );
   }
