@@ -194,7 +194,8 @@ export class ModelledSemaphore {
         break;
     }
     if (event.operation !== 'acquire') this.#grantAll(event, event.grants);
-    this.#judgeIdle();
+    // What time alone allows is granted when the head asks again, and not by every extension.
+    if (event.operation !== 'extend' || this.#meters.areNone) this.#judgeIdle();
   }
 
   #setTerms({ newRate, budget, newGroupLimit }: ServedEvent): void {
