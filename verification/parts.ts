@@ -59,6 +59,7 @@ const FIXED_SEEDS = [
   '--nodes 3 --moved --processes 4 --seed 1 --seeds 10 --minutes 0.5',
   '--groups --seed 1 --seeds 20 --minutes 0.5',
   '--newcomers --seed 1 --seeds 6 --minutes 0.5 --pace 0.1',
+  '--budgets --processes 4 --seed 1 --seeds 20 --minutes 0.5',
   '--keeper --processes 4 --seed 1000 --seeds 15 --minutes 0.2 --pace 0.4',
   '--real-scripts --processes 4 --seed 1 --seeds 10 --minutes 0.1',
   '--processes 4 --seed 2 --seeds 3 --minutes 0.2 --twice',

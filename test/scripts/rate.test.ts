@@ -355,6 +355,64 @@ describeOnBoth('a rate', (make) => {
     expect(await used(), 'its cost is spent').to.be.within(49.9, 50);
   });
 
+  it('of costs gives back only what its own grant has left there, whatever has moved it since', async () => {
+    const budget = { permits: 100, per: 100_000, burst: 100 };
+    const changes: Readonly<Record<string, (one: PortFixture) => Promise<unknown>>> = {
+      'time alone': async (one) => one.pass(100_000),
+      'a faster budget': async (one) => {
+        one.pass(50_000);
+        await one.setBudget('tokens', { ...budget, per: 1000 });
+        one.pass(500);
+      },
+      'a slower budget': async (one) => {
+        one.pass(50_000);
+        await one.setBudget('tokens', { ...budget, per: 200_000 });
+        one.pass(100_000);
+      },
+      'none, and another': async (one) => {
+        await one.setBudget('tokens', undefined);
+        await one.setBudget('tokens', budget);
+      },
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      for (const back of [0, 40_000]) {
+        const one = make({ ttl: HOUR });
+        const used = async () => (await one.inspect()).budgets?.['tokens']?.used;
+        const ask = async (id: string) =>
+          kinds(await one.acquire([request(id, 'wait', undefined, false, { tokens: 100 })]));
+        await one.setBudget('tokens', budget);
+        expect(await ask('a.1'), what).to.deep.equal(['granted']);
+        await change(one);
+        expect(await ask('b.1'), what).to.deep.equal(['granted']);
+        one.pass(-back);
+        expect((await one.release('a.1', { spent: [{ tokens: 0 }] })).released).to.deep.equal([
+          true,
+        ]);
+        expect(await used(), `${what}, and ${back} ms back`).to.be.within(99.9, 100);
+        await one.release('b.1', { spent: [{ tokens: 30 }] });
+        expect(await used(), `${what}, and ${back} ms back`).to.be.within(29.9, 30);
+      }
+    }
+  });
+
+  it('of costs gives back only what its own grant has left there, when nobody has named it for long', async () => {
+    const one = make({ ttl: HOUR });
+    const budgets = { tokens: { permits: 100, per: 100_000, burst: 100 } };
+    const ask = async (id: string) =>
+      kinds(
+        await one.acquire([request(id, 'wait', undefined, false, { tokens: 100 })], { budgets }),
+      );
+    for (const id of ids('a', 5)) {
+      expect(await ask(id)).to.deep.equal(['granted']);
+      await one.release(id, { spent: [{ tokens: 0 }] });
+    }
+    expect(await ask('b.1')).to.deep.equal(['granted']);
+    one.pass(250_000);
+    expect(await ask('c.1')).to.deep.equal(['granted']);
+    await one.release('b.1', { spent: [{ tokens: 0 }] });
+    expect((await one.inspect()).budgets?.['tokens']?.used).to.equal(100);
+  });
+
   it('is not passed by a call for several semaphores, all or none', async () => {
     const one = make(ANY);
     await one.setRate(RATE);

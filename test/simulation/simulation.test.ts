@@ -40,6 +40,7 @@ describe('simulation', () => {
     ],
     ['groups and priorities', '--groups --processes 5 --minutes 0.5 --seed 1'],
     ['groups that ask once', '--newcomers --processes 5 --minutes 0.5 --seed 1 --pace 0.1'],
+    ['costs, budgets and caps', '--budgets --processes 4 --minutes 0.3 --seed 1 --seeds 2'],
     ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 2'],
   ] as const) {
     it(`keeps every promise with ${what}`, () => expectKept(args));

@@ -45,6 +45,17 @@ export interface SemaphoreTerms {
   readonly ttl: number;
   /** Its requests have groups and priorities: arrival decides within a group only. */
   readonly groups?: boolean;
+  /** What all processes are made with; left out: none. */
+  readonly rate?: RateTerms;
+  readonly budgets?: Readonly<Record<string, RateTerms>>;
+  readonly groupLimit?: number;
+}
+
+/** How many permits, or units of a budget, in a period of milliseconds, and at once. */
+export interface RateTerms {
+  readonly permits: number;
+  readonly per: number;
+  readonly burst: number;
 }
 
 export interface StartedEvent extends Written {
@@ -63,6 +74,9 @@ export type Operation =
   | 'adopt'
   | 'revoke'
   | 'set-limit'
+  | 'set-rate'
+  | 'set-budget'
+  | 'set-group-limit'
   | 'inspect'
   | 'close';
 
@@ -158,9 +172,9 @@ export interface FaultEvent extends Written {
   readonly kind: string;
   readonly phase: 'begin' | 'active' | 'ending' | 'end';
   /** Whom it strikes; left out: everybody. */
-  readonly targets?: readonly string[];
+  readonly targets?: readonly string[] | undefined;
   /** The one semaphore that it strikes; left out: all. */
-  readonly semaphore?: string;
+  readonly semaphore?: string | undefined;
   /** Milliseconds by which the server's clock is moved. */
   readonly step?: number;
   /** The part of the semaphore's keys that is deleted. */
@@ -189,19 +203,24 @@ export interface ServedEvent extends Written {
   readonly client: string;
   /** The server's clock. */
   readonly time: number;
-  readonly ttl?: number;
-  readonly notAfter?: number;
-  readonly requests?: readonly ServedRequest[];
-  readonly tickets?: readonly ServedTicket[];
+  readonly ttl?: number | undefined;
+  readonly notAfter?: number | undefined;
+  readonly requests?: readonly ServedRequest[] | undefined;
+  readonly tickets?: readonly ServedTicket[] | undefined;
   /** To queued requests, of whichever client. */
   readonly grants: readonly QueueGrant[];
-  readonly newLimit?: number;
-  readonly late?: boolean;
+  readonly newLimit?: number | undefined;
+  /** `setRate` and `setGroupLimit`: null stores that there is none. */
+  readonly newRate?: RateTerms | null | undefined;
+  /** The budget that `newRate` is about; left out: the rate. */
+  readonly budget?: string | undefined;
+  readonly newGroupLimit?: number | null | undefined;
+  readonly late?: boolean | undefined;
   /** When its client sent it. */
-  readonly sent?: number;
+  readonly sent?: number | undefined;
   /** Its answer reaches nobody. */
-  readonly unheard?: boolean;
-  readonly adopted?: ServedGrant & { readonly before: string };
+  readonly unheard?: boolean | undefined;
+  readonly adopted?: (ServedGrant & { readonly before: string }) | undefined;
 }
 
 /** What comes before arrival. */
@@ -216,20 +235,24 @@ export interface ServedRequest {
   readonly permits: number;
   readonly wait: boolean;
   /** Left out: none. */
-  readonly order?: ServedOrder;
+  readonly order?: ServedOrder | undefined;
+  /** Units of budgets. */
+  readonly cost?: Readonly<Record<string, number>> | undefined;
   /** The place in the queue that it names, and the one that it was given. */
-  readonly arrival?: number;
-  readonly place?: number;
+  readonly arrival?: number | undefined;
+  readonly place?: number | undefined;
   readonly verdict: string;
-  readonly token?: number;
-  readonly slots?: readonly number[];
+  readonly token?: number | undefined;
+  readonly slots?: readonly number[] | undefined;
 }
 
 /** A ticket that was extended, released or revoked, and whether it was there. */
 export interface ServedTicket {
   readonly id: string;
-  readonly token?: number;
+  readonly token?: number | undefined;
   readonly there: boolean;
+  /** What its release says that it has spent of budgets. */
+  readonly spent?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface ServedGrant extends Grant {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import { FAULTS, type FaultKind } from './faults/kinds.js';
-import type { Settings } from './settings.js';
+import { KINDS, kindsOf, type Settings } from './settings.js';
 
 export interface Command {
   /** Of the first seed. */
@@ -31,6 +31,7 @@ export const USAGE = `npm run simulate -- [options]
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --groups        requests have groups with weights, and priorities
   --newcomers     most requests have a group that was never used before; the others as with --groups
+  --budgets       groups with a rate, two budgets and a group limit that change; costs that are settled
   --keeper        half of the processes renew by a keeper, which continues while they stall
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
@@ -56,6 +57,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       moved: { type: 'boolean', default: false },
       groups: { type: 'boolean', default: false },
       newcomers: { type: 'boolean', default: false },
+      budgets: { type: 'boolean', default: false },
       keeper: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
@@ -75,10 +77,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
-    ...(values.moved && { moved: true }),
-    ...(values.groups && { groups: true }),
-    ...(values.newcomers && { newcomers: true }),
-    ...(values.keeper && { keeper: true }),
+    ...kindsOf(KINDS.filter((kind) => values[kind])),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -101,10 +100,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
 export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
   const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
   if (nodes > 1) parts.push(`--nodes ${nodes}`);
-  if (rest.moved === true) parts.push('--moved');
-  if (rest.groups === true) parts.push('--groups');
-  if (rest.newcomers === true) parts.push('--newcomers');
-  if (rest.keeper === true) parts.push('--keeper');
+  parts.push(...KINDS.filter((kind) => rest[kind]).map((kind) => `--${kind}`));
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

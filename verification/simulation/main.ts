@@ -15,7 +15,6 @@ interface Sum {
   seeds: number;
   failed: number;
   faults: number;
-  steps: number;
   events: number;
   lasted: number;
 }
@@ -24,7 +23,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return console.log(USAGE);
   const command = parseCommand(args, () => Math.floor(Math.random() * 1e9));
   const started = performance.now();
-  const sum: Sum = { seeds: 0, failed: 0, faults: 0, steps: 0, events: 0, lasted: 0 };
+  const sum: Sum = { seeds: 0, failed: 0, faults: 0, events: 0, lasted: 0 };
   const isLast = (): boolean => {
     const { seconds, seeds } = command;
     if (seconds !== undefined) return performance.now() - started > seconds * 1000;
@@ -62,7 +61,6 @@ async function runSeed(
   const result = await runOne(settings);
   sum.seeds += 1;
   sum.faults += result.faults.filter(({ at }) => at <= result.lasted).length;
-  sum.steps += result.steps;
   sum.events += result.events.length;
   sum.lasted += result.lasted;
   const took = Math.round(performance.now() - began);

@@ -16,7 +16,6 @@ export interface RunResult {
   readonly digest: string;
   /** Milliseconds of virtual time that have passed. */
   readonly lasted: number;
-  readonly steps: number;
 }
 
 /** Milliseconds for which work continues when the last fault is over. */
@@ -27,11 +26,9 @@ const END = 40_000;
 
 /** Runs one seed, until a promise is broken or all has come to its end. */
 export async function run(settings: Settings, openStore?: OpenStore): Promise<RunResult> {
-  const world = new World(settings, openStore);
-  const { scheduler, history, terms } = world;
   const checker = new Checker();
-  for (const event of history.events) checker.read(event);
-  history.onEvent((event) => checker.read(event));
+  const world = new World(settings, (event) => checker.read(event), openStore);
+  const { scheduler, history, terms } = world;
   const longest = Math.max(...terms.semaphores.map(({ ttl }) => ttl), terms.keyedTtl);
   const [first] = terms.semaphores;
   const planned = planFaults(settings, first?.ttl ?? longest, longest);
@@ -40,7 +37,7 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   const stop = quiet + CALM;
   const close = stop + longest + END;
   const end = close + longest + END;
-  scheduler.at(quiet, () => history.record({ at: scheduler.now, process: 'world', type: 'quiet' }));
+  scheduler.at(quiet, () => history.record('world', { type: 'quiet' }));
   scheduler.at(stop, () => world.stop());
   scheduler.at(close, () => world.close());
   let over = false;
@@ -65,7 +62,6 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
       return history.digest();
     },
     lasted: scheduler.now,
-    steps: scheduler.steps,
   };
 }
 
@@ -84,17 +80,14 @@ function scheduleFaults(faults: readonly PlannedFault[], world: World, least: nu
     last = Math.max(last, at + duration + 0.1);
     scheduler.at(at, () => {
       const targets = victimsOf(fault, world);
-      const what = { process: 'world', type: 'fault' as const, fault: number, kind };
       const semaphore = semaphoreOf(fault, world);
-      const whom = {
-        ...(targets !== undefined && { targets }),
-        ...(semaphore !== undefined && { semaphore }),
-      };
-      history.record({ at: scheduler.now, ...what, phase: 'begin', ...whom });
+      const note = (phase: 'begin' | 'end') =>
+        history.record('world', { type: 'fault', fault: number, kind, phase, targets, semaphore });
+      note('begin');
       const end = strike(fault, world);
       scheduler.after(duration, () => {
         end();
-        history.record({ at: scheduler.now, ...what, phase: 'end', ...whom });
+        note('end');
       });
     });
   }
@@ -102,10 +95,10 @@ function scheduleFaults(faults: readonly PlannedFault[], world: World, least: nu
 }
 
 /** Nothing that the library does may ever end the process. */
-function catchCrashes({ history, scheduler }: World): () => void {
+function catchCrashes({ history }: World): () => void {
   const onCrash = (thrown: unknown): void => {
     const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-    history.record({ at: scheduler.now, process: 'world', type: 'crash', error });
+    history.record('world', { type: 'crash', error });
   };
   process.on('unhandledRejection', onCrash);
   process.on('uncaughtException', onCrash);

@@ -1,7 +1,14 @@
 import type { FaultKind } from './faults/kinds.js';
 
+/** Kinds of runs: options of the command, which says what they are. */
+export const KINDS = ['moved', 'groups', 'newcomers', 'budgets', 'keeper'] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+export type Kinds = { readonly [_ in Kind]?: true };
+
 /** What of a run can be chosen; the rest follows from the seed. */
-export interface Settings {
+export interface Settings extends Kinds {
   readonly seed: number;
   /** Virtual minutes for which faults strike. */
   readonly minutes: number;
@@ -9,18 +16,14 @@ export interface Settings {
   readonly faults: readonly FaultKind[];
   /** Independent masters; 1: one server. */
   readonly nodes: number;
-  /** The list of nodes is changed while all runs: one of them for another, by way of both lists. */
-  readonly moved?: boolean;
-  /** Requests have groups with weights, and priorities. */
-  readonly groups?: boolean;
-  /** Most requests have a group that was never used before. */
-  readonly newcomers?: boolean;
-  /** Half of the processes have a keeper, in a thread that stalls by itself. */
-  readonly keeper?: boolean;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
   readonly pace?: number;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */
   readonly only?: readonly number[];
   /** Numbers of the processes that are left out; none by default. */
   readonly without?: readonly number[];
+}
+
+export function kindsOf(kinds: readonly Kind[]): Kinds {
+  return Object.fromEntries(kinds.map((kind) => [kind, true]));
 }

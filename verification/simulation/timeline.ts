@@ -35,28 +35,12 @@ function describe(event: HistoryEvent, ids: ReadonlySet<string>): string | undef
       return `the server's data: ${event.change} ${event.step ?? event.upTo ?? ''}`;
     case 'stall':
       return `is stopped until ${time(event.until).trim()}`;
-    case 'served':
-      return mentions(event, ids) ? served(event, ids) : undefined;
-    case 'ok':
-      return mentions(event, ids)
-        ? `call ${event.call} has ${JSON.stringify(event.tickets ?? event.result)}`
-        : undefined;
-    case 'held':
-      return ids.has(event.ticket)
-        ? `${event.ticket} is certain until ${time(event.until).trim()}`
-        : undefined;
-    case 'lost':
-      return ids.has(event.ticket) ? `${event.ticket} is lost: ${event.reason}` : undefined;
-    case 'invoke':
-      return mentions(event, ids)
-        ? `call ${event.call}: ${event.operation} ${event.ticket ?? ''}`
-        : undefined;
     case 'crash':
       return event.error;
     case 'quiet':
       return 'no fault from here on';
     default:
-      return undefined;
+      return mentions(event, ids) ? tell(event, ids) : undefined;
   }
 }
 
@@ -65,29 +49,35 @@ function mentions(event: HistoryEvent, ids: ReadonlySet<string>): boolean {
   return [...ids].some((id) => text.includes(`"${id}"`));
 }
 
-function served(
-  {
-    operation,
-    semaphore,
-    client,
-    requests = [],
-    tickets = [],
-    grants,
-  }: HistoryEvent & { type: 'served' },
-  ids: ReadonlySet<string>,
-): string {
+function tell(event: HistoryEvent, ids: ReadonlySet<string>): string | undefined {
+  switch (event.type) {
+    case 'served':
+      return served(event, ids);
+    case 'ok':
+      return `call ${event.call} has ${JSON.stringify(event.tickets ?? event.result)}`;
+    case 'held':
+      return `${event.ticket} is certain until ${time(event.until).trim()}`;
+    case 'lost':
+      return `${event.ticket} is lost: ${event.reason}`;
+    case 'invoke':
+      return `call ${event.call}: ${event.operation} ${event.ticket ?? ''}`;
+    default:
+      return undefined;
+  }
+}
+
+function served(event: HistoryEvent & { type: 'served' }, ids: ReadonlySet<string>): string {
+  const { operation, semaphore, client, requests = [], tickets = [], grants } = event;
+  const named = <T extends { readonly id: string }>(list: readonly T[]): T[] =>
+    list.filter(({ id }) => ids.has(id));
   const parts = [
-    ...requests
-      .filter(({ id }) => ids.has(id))
-      .map(
-        ({ id, verdict, token, slots }) => `${id} ${verdict} ${token ?? ''} ${slots?.join() ?? ''}`,
-      ),
-    ...tickets
-      .filter(({ id }) => ids.has(id))
-      .map(({ id, there }) => `${id} ${there ? 'there' : 'gone'}`),
-    ...grants
-      .filter(({ id }) => ids.has(id))
-      .map(({ id, token, slots }) => `grants ${id} token ${token} slots ${slots.join()}`),
+    ...named(requests).map(
+      ({ id, verdict, token, slots }) => `${id} ${verdict} ${token ?? ''} ${slots?.join() ?? ''}`,
+    ),
+    ...named(tickets).map(({ id, there }) => `${id} ${there ? 'there' : 'gone'}`),
+    ...named(grants).map(
+      ({ id, token, slots }) => `grants ${id} token ${token} slots ${slots.join()}`,
+    ),
   ];
   return `${operation} of ${semaphore} for ${client}: ${parts.join('; ')}`;
 }

@@ -10,7 +10,7 @@ export interface Meter {
   /** Undefined: it is stored. Else callers that name none are free of it from then on. */
   readonly until: number | undefined;
   readonly arrivals: gcra.Arrivals;
-  /** By how much settlements have moved its arrival time back. */
+  /** By how much all but time has moved its arrival time back. */
   readonly returned: number;
 }
 
@@ -21,6 +21,9 @@ export interface Charge {
   readonly due: number;
 }
 
+/** By the name of each budget; undefined: none. */
+export type Charges = ReadonlyMap<string, Charge> | undefined;
+
 interface Priced {
   readonly permits: number;
   readonly cost?: Costs | undefined;
@@ -29,27 +32,39 @@ interface Priced {
 /** The name of the rate among the budgets. */
 export const RATE = '';
 
+const UNUSED: Meter = { rate: undefined, until: 0, arrivals: gcra.NO_ARRIVALS, returned: 0 };
+
 type Counting = readonly [string, Meter, Rate];
 
 /** Of most semaphores: these pay nothing. */
 const NONE: readonly never[] = [];
 
+function meterOf(s: Semaphore, name: string): Meter {
+  return s.meters?.get(name) ?? UNUSED;
+}
+
 function setMeter(s: Semaphore, name: string, meter: Meter): void {
   (s.meters ??= new Map()).set(name, meter);
 }
 
+/** With its arrival time moves the end of what its tickets were charged. */
+function moved(meter: Meter, arrivals: gcra.Arrivals): Meter {
+  const returned = meter.returned + Math.max(0, meter.arrivals.tat - arrivals.tat);
+  return { ...meter, arrivals, returned };
+}
+
 /** Takes a rate as the one that counts. What was used of the one before stays used. */
 function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
-  const known = s.meters?.get(name);
-  const { rate: before = rate, arrivals = gcra.NO_ARRIVALS, returned = 0 } = known ?? {};
-  const moved = gcra.underRate(rate, before, arrivals, s.time);
-  setMeter(s, name, { rate, until, arrivals: moved, returned });
+  const known = meterOf(s, name);
+  const arrivals = gcra.underRate(rate, known.rate ?? rate, known.arrivals, s.time);
+  setMeter(s, name, { ...moved(known, arrivals), rate, until });
 }
 
 export function readMeters(s: Semaphore): void {
-  for (const [name, read] of s.meters ?? NONE) {
-    if (s.time >= read.arrivals.granted) continue;
-    setMeter(s, name, { ...read, arrivals: gcra.onClockAt(s.time, read.arrivals) });
+  for (const [name, meter] of s.meters ?? NONE) {
+    const { arrivals } = meter;
+    if (s.time < arrivals.granted)
+      setMeter(s, name, moved(meter, gcra.onClockAt(s.time, arrivals)));
   }
 }
 
@@ -60,7 +75,7 @@ export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budget
 }
 
 function nameMeter(s: Semaphore, name: string, rate: Rate): void {
-  const known = s.meters?.get(name) ?? { rate: undefined, until: 0 };
+  const known = meterOf(s, name);
   if (known.until === undefined) return;
   const life = gcra.microseconds(Math.max(rate.per, RATE_LIFE_MS));
   const isFresh = isSame(known.rate, rate) && known.until - s.time >= life / 2;
@@ -74,7 +89,8 @@ function isSame(one: Rate | undefined, other: Rate): boolean {
 /** Undefined: nobody is held back, whatever callers name. */
 export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): void {
   if (rate !== undefined) return useMeter(s, name, rate, undefined);
-  setMeter(s, name, { rate, until: undefined, arrivals: gcra.NO_ARRIVALS, returned: 0 });
+  const { returned } = moved(meterOf(s, name), { tat: s.time, granted: s.time });
+  setMeter(s, name, { ...UNUSED, until: undefined, returned });
 }
 
 /** The meters that count now: a meter that no caller has named for long is over. */
@@ -116,8 +132,7 @@ export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
   return allowed;
 }
 
-/** By the name of each budget; undefined: none. */
-export function charge(s: Semaphore, r: Priced): ReadonlyMap<string, Charge> | undefined {
+export function charge(s: Semaphore, r: Priced): Charges {
   let charged: Map<string, Charge> | undefined;
   for (const [name, meter, rate] of counting(s, s.time)) {
     const price = priceOf(r, name);
@@ -134,23 +149,15 @@ export function charge(s: Semaphore, r: Priced): ReadonlyMap<string, Charge> | u
  * A ticket has spent something else than it was charged. What time has given back already is not
  * given back twice: so no window has more than if the price had been right from the start.
  */
-export function settlePrice(
-  s: Semaphore,
-  charged: ReadonlyMap<string, Charge> | undefined,
-  spent: Costs,
-): void {
+export function settlePrice(s: Semaphore, charged: Charges, spent: Costs): void {
   for (const [name, meter, rate] of counting(s, s.time)) {
     const { price, due } = charged?.get(name) ?? { price: 0, due: 0 };
     const change = (spent[name] ?? price) - price;
-    let { arrivals, returned } = meter;
-    if (change > 0) arrivals = gcra.afterGrant(rate, arrivals, s.time, change);
-    if (change < 0) {
-      const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);
-      const back = Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
-      arrivals = { ...arrivals, tat: arrivals.tat - back };
-      returned += back;
-    }
-    setMeter(s, name, { ...meter, arrivals, returned });
+    const { arrivals, returned } = meter;
+    const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);
+    const back = Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
+    const more = gcra.afterGrant(rate, arrivals, s.time, change);
+    setMeter(s, name, moved(meter, change > 0 ? more : { ...arrivals, tat: arrivals.tat - back }));
   }
 }
 

@@ -6,7 +6,7 @@ import type { Inboxes } from './inboxes.js';
 import { type Cap, permitsIn } from './caps.js';
 import { arrivalOf, type Flow, freeGroup, type Heads, useCap, type Waiting } from './order.js';
 import type { Pace } from './progress.js';
-import { type Charge, type Meter, readMeters } from './rate.js';
+import { type Charges, type Meter, readMeters } from './rate.js';
 import { Slots } from './slots.js';
 
 /** What all semaphores of a backend share. */
@@ -24,7 +24,7 @@ export interface Ticket extends Heaped {
   readonly label: string;
   readonly group: string;
   /** What its grant was charged, by budget. */
-  readonly charged: ReadonlyMap<string, Charge> | undefined;
+  readonly charged: Charges;
   expiresAt: number;
 }
 

@@ -44,7 +44,7 @@ function budgetsOf(text: string, now: number): Map<string, port.BudgetState | nu
   for (const [, name = '', terms = ''] of text.matchAll(/ budget:([^,]+),(\S+)/g)) {
     const meter = meterOf(terms, now);
     const from = meter?.until === 0 ? 'setBudget' : 'caller';
-    if (terms === 'none') budgets.set(name, null);
+    if (terms.startsWith('none')) budgets.set(name, null);
     else if (meter) budgets.set(name, budgetState(meter.rate, meter, now, from));
   }
   return budgets;
@@ -64,7 +64,7 @@ function rateOf(text: string, now: number): port.RateState | null | undefined {
 
 /** Undefined where it counts no more. */
 function meterOf(text: string, now: number) {
-  if (text === '' || text === 'none') return undefined;
+  if (text === '' || text.startsWith('none')) return undefined;
   if (!METER.test(text)) throw new UnexpectedReplyError('inspect', text);
   const numbers = text.split(',').map(Number);
   const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = numbers;

@@ -1,14 +1,16 @@
 import {
   clientOf,
   type HistoryEvent,
+  type SemaphoreTerms,
   type ServedEvent,
   type ServedGrant,
   type ServedOrder,
   type ServedRequest,
   type ServerEvent,
 } from '../../history/events.js';
+import { Meters } from './meters.js';
 import type { Report } from './report.js';
-import { comesFirst, type Ordered, Turns } from './turns.js';
+import { comesFirst, groupOf, isSameFlow, type Ordered, Turns } from './turns.js';
 
 /** A ticket as the server's own answers show it. */
 export interface LiveTicket {
@@ -16,6 +18,8 @@ export interface LiveTicket {
   readonly id: string;
   readonly token: number;
   readonly slots: readonly number[];
+  /** Undefined: the request is not known. */
+  readonly group: string | undefined;
   /** True time of its grant. */
   readonly grantedAt: number;
   /** By the server's clock. */
@@ -41,6 +45,7 @@ export interface Waiter {
   readonly id: string;
   readonly permits: number;
   readonly order: ServedOrder | undefined;
+  readonly cost: ServedRequest['cost'];
   readonly arrival: number;
   /** It came back with old data, whether anybody still wants it or not. */
   restored?: boolean;
@@ -59,7 +64,8 @@ const nothing = (): void => undefined;
 const silent: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
 
 interface Grant extends ServedGrant {
-  readonly permits: number | undefined;
+  /** Undefined: as many as the request that waited asked for. */
+  readonly permits?: number;
 }
 
 /**
@@ -85,19 +91,26 @@ export class ModelledSemaphore {
    * dropped is unknown.
    */
   certain = true;
-  readonly #grouped: boolean;
+  readonly #terms: SemaphoreTerms;
+  readonly #meters: Meters;
+  /** Permits that each group may hold. */
+  #cap: number | undefined;
+  readonly #wereCapped = new WeakSet<Waiter>();
   readonly #turns = new Turns<Waiter>();
   /** When it is certain again, by the server's clock. */
   doubtedUntil = -Infinity;
   #now = 0;
   #problem: (rule: string, message: string) => void = nothing;
+  /** Of what does not depend on which tickets have ended. */
+  #certainProblem: (rule: string, message: string) => void = nothing;
   #watcher: TicketWatcher = silent;
 
-  /** `grouped`: arrival decides between requests of one group and priority only. */
-  constructor(name: string, limit: number, grouped: boolean) {
-    this.name = name;
-    this.#grouped = grouped;
-    this.limit = limit;
+  constructor(terms: SemaphoreTerms) {
+    this.name = terms.name;
+    this.limit = terms.limit;
+    this.#terms = terms;
+    this.#meters = new Meters(terms);
+    this.#cap = terms.groupLimit;
   }
 
   get used(): number {
@@ -121,6 +134,24 @@ export class ModelledSemaphore {
     return this.queue.filter((one) => this.#counts(one));
   }
 
+  #hasRoom(asked: Ordered): boolean {
+    if (this.#cap === undefined) return true;
+    let held = asked.permits;
+    for (const { group, slots } of this.tickets.values()) {
+      if (group === groupOf(asked)) held += slots.length;
+    }
+    return held <= this.#cap;
+  }
+
+  /** Its group may not hold what the first of its flow asks for: others come before it. */
+  #isCapped(one: Waiter): boolean {
+    if (this.#cap === undefined) return false;
+    const upTo = this.queue.slice(0, this.queue.indexOf(one) + 1);
+    const isCapped = upTo.some((other) => isSameFlow(other, one) && !this.#hasRoom(other));
+    if (isCapped) this.#wereCapped.add(one);
+    return isCapped;
+  }
+
   #counts(one: Waiter): boolean {
     return one.permits <= this.limit && this.isAlive(one) && !this.#dropped.has(one.id);
   }
@@ -131,6 +162,8 @@ export class ModelledSemaphore {
     this.#expire(event);
     for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
     if (event.time > this.doubtedUntil) this.certain = true;
+    this.#meters.passTo(event.time);
+    this.#certainProblem = (rule, message) => report(rule, event.at, message);
     this.#problem = (rule, message) => {
       if (this.certain) report(rule, event.at, message);
     };
@@ -151,12 +184,23 @@ export class ModelledSemaphore {
         this.#judgeTime(event, event.late === true);
         if (event.late !== true) this.limit = event.newLimit ?? this.limit;
         break;
+      case 'setRate':
+      case 'setGroupLimit':
+        this.#judgeTime(event, event.late === true);
+        if (event.late !== true) this.#setTerms(event);
+        break;
       case 'adopt':
         this.#adopt(event);
         break;
     }
     if (event.operation !== 'acquire') this.#grantAll(event, event.grants);
-    this.#judgeIdle();
+    // What time alone allows is granted when the head asks again, and not by every extension.
+    if (event.operation !== 'extend' || this.#meters.areNone) this.#judgeIdle();
+  }
+
+  #setTerms({ newRate, budget, newGroupLimit }: ServedEvent): void {
+    if (newRate !== undefined) this.#meters.change(newRate, budget);
+    if (newGroupLimit !== undefined) this.#cap = newGroupLimit ?? undefined;
   }
 
   /**
@@ -220,11 +264,11 @@ export class ModelledSemaphore {
 
   /** What was dropped returns to the place that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, order, arrival, place, verdict } of requests) {
+    for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
       // A command that came twice and named no place may have given it another one meanwhile.
       if (place === arrival && this.#dropped.has(id)) this.#leave(id);
-      this.#place({ id, permits, order, arrival });
+      this.#place({ id, permits, order, cost, arrival });
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
@@ -232,11 +276,11 @@ export class ModelledSemaphore {
   }
 
   #enqueue(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, order, arrival, place, verdict } of requests) {
+    for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
         // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
-        this.#place({ id, permits, order, arrival: place ?? Infinity });
+        this.#place({ id, permits, order, cost, arrival: place ?? Infinity });
         this.#dropped.delete(id);
         this.#leases.set(clientOf(id), time + WAITER_LEASE);
       } else if (verdict !== 'late') this.#leave(id);
@@ -255,19 +299,21 @@ export class ModelledSemaphore {
   }
 
   /** In the order in which they were given. */
-  #grantAll(event: ServedEvent, grants: readonly (ServedGrant | Grant)[]): void {
+  #grantAll(event: ServedEvent, grants: readonly Grant[]): void {
     const inOrder = grants.toSorted((a, b) => a.token - b.token);
     for (const grant of inOrder) this.#grant(event, grant);
   }
 
-  #grant(event: ServedEvent, grant: ServedGrant | Grant): void {
+  #grant(event: ServedEvent, grant: Grant): void {
     const { at } = event;
-    const { id, token, slots, expiresAt } = grant;
-    const place = this.queue.find((one) => one.id === id);
+    const place = this.queue.find((one) => one.id === grant.id);
+    const { id, token, slots, expiresAt, permits = place?.permits } = grant;
     const asked = place ?? event.requests?.find((one) => one.id === id);
     this.#judgeOrder(id, place, asked, event);
-    if (asked !== undefined) this.#judgeTurns(id, asked);
-    const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
+    if (asked !== undefined) {
+      this.#judgeTurns(id, asked);
+      this.#judgeTerms(id, asked);
+    }
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
       this.#problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
@@ -280,9 +326,20 @@ export class ModelledSemaphore {
         `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
       );
     }
-    const ticket = { semaphore: this.name, id, token, slots, grantedAt: at };
+    const group = asked && groupOf(asked);
+    const ticket = { semaphore: this.name, id, token, slots, group, grantedAt: at };
     this.tickets.set(id, { ...ticket, expiresAt, doubtful: false });
     this.#leave(id);
+  }
+
+  /** All or none over the rate and every budget, and no group above its limit. */
+  #judgeTerms(id: string, asked: Waiter | ServedRequest): void {
+    if (!this.#hasRoom(asked)) {
+      this.#problem('cap', `${id} makes group '${groupOf(asked)}' hold more than ${this.#cap}`);
+    }
+    for (const name of this.#meters.charge(id, asked)) {
+      this.#certainProblem('budget', `${id} was granted, which ${name} does not allow yet`);
+    }
   }
 
   #judgeOrder(
@@ -301,7 +358,7 @@ export class ModelledSemaphore {
       this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
-    const passed = this.#grouped
+    const passed = this.#terms.groups
       ? this.#firstBefore(asked, place)
       : ahead.find((one) => this.#counts(one));
     if (passed !== undefined)
@@ -312,13 +369,18 @@ export class ModelledSemaphore {
   #firstBefore(asked: Ordered | undefined, place: Waiter | undefined): Waiter | undefined {
     if (asked === undefined) return undefined;
     const arrival = place?.arrival ?? Infinity;
-    return this.queue.find((one) => this.#counts(one) && comesFirst(one, asked, arrival));
+    return this.queue.find(
+      (one) =>
+        this.#counts(one) &&
+        comesFirst(one, asked, arrival) &&
+        (isSameFlow(one, asked) || !this.#isCapped(one)),
+    );
   }
 
   /** Every other request whose process lives is granted within a bound of grants. */
   #judgeTurns(id: string, granted: Ordered): void {
     for (const one of this.queue) {
-      if (one.id === id || !this.#counts(one)) this.#turns.forget(one);
+      if (one.id === id || !this.#counts(one) || this.#isCapped(one)) this.#turns.forget(one);
       else if (this.#turns.isStarved(one, granted)) {
         this.#problem('starved', `${one.id} waits while too many others are granted, now ${id}`);
       }
@@ -346,7 +408,8 @@ export class ModelledSemaphore {
   }
 
   #release({ tickets = [], at }: ServedEvent): void {
-    for (const { id, there } of tickets) {
+    for (const { id, there, spent } of tickets) {
+      if (there && spent !== undefined) this.#meters.settle(id, spent);
       const ticket = this.tickets.get(id);
       if ((ticket !== undefined) !== there) {
         this.#problem(
@@ -392,8 +455,8 @@ export class ModelledSemaphore {
     if (before !== id) {
       this.tickets.delete(before);
       this.#watcher.onTicketEnd(ticket, 'adopted', at, at);
-      const { semaphore } = ticket;
-      const renamed = { semaphore, id, token, slots, grantedAt: at, doubtful: false };
+      this.#meters.rename(before, id);
+      const renamed = { ...ticket, id, token, slots, grantedAt: at, doubtful: false };
       this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
     } else {
       ticket.expiresAt = time + ttl;
@@ -409,28 +472,35 @@ export class ModelledSemaphore {
   }
 
   #judgeBusy(requests: readonly ServedRequest[]): void {
-    for (const { id, permits, verdict } of requests) {
-      if (verdict !== 'busy' || this.used + permits > this.limit) continue;
-      if (this.waiting().length === 0)
-        this.#problem('busy', `${id} was refused while permits were free`);
+    for (const request of requests) {
+      if (request.verdict !== 'busy' || !this.#fits(request) || this.waiting().length > 0) continue;
+      this.#problem('busy', `${request.id} was refused while permits were free`);
     }
   }
 
-  /** What is free goes to the first waiter, in the very call. */
+  /** Whether nothing but its turn holds it back. */
+  #fits(asked: Waiter | ServedRequest): boolean {
+    const isFree = this.used + asked.permits <= this.limit;
+    return isFree && this.#hasRoom(asked) && this.#meters.mayPay(asked);
+  }
+
+  /**
+   * What is free goes to the first waiter, in the very call; and groups at their limit block no
+   * other. Where groups decide who is the first, each that may be must have what it asks for.
+   */
   #judgeIdle(): void {
-    const [head] = this.waiting();
-    if (
-      !this.ordered ||
-      this.#grouped ||
-      head === undefined ||
-      this.used + head.permits > this.limit
-    )
-      return;
+    if (!this.ordered) return;
     // Whether the server has seen that they were silent, nobody knows: they may be there and block.
-    const ahead = this.queue.slice(0, this.queue.indexOf(head));
-    if (ahead.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
+    if (this.queue.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
+    const waiting = this.waiting();
+    const heads = waiting.filter(
+      (one) => one === waiting.find((other) => isSameFlow(one, other)) && !this.#isCapped(one),
+    );
+    const [head] = heads;
+    if (head === undefined || !heads.every((one) => this.#fits(one))) return;
+    const rule = this.#meters.areNone ? 'idle' : 'budget';
     this.#problem(
-      'idle',
+      heads.some((one) => this.#wereCapped.has(one)) ? 'cap' : rule,
       `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
     );
   }
@@ -441,9 +511,7 @@ export class ServerModel {
   readonly semaphores = new Map<string, ModelledSemaphore>();
   readonly #report: Report;
   readonly #watcher: TicketWatcher;
-  readonly #limits = new Map<string, number>();
-  /** Those whose requests are not granted in the order of arrival. */
-  readonly #grouped = new Set<string>();
+  readonly #terms = new Map<string, SemaphoreTerms>();
   /** What was served since the data began. */
   #log: ServedEvent[] = [];
   /** Its clock less true time, as of the last call. */
@@ -484,10 +552,7 @@ export class ServerModel {
 
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
-      for (const { name, limit, groups } of event.semaphores) {
-        this.#limits.set(name, limit);
-        if (groups === true) this.#grouped.add(name);
-      }
+      for (const terms of event.semaphores) this.#terms.set(terms.name, terms);
     } else if (event.type === 'served') {
       this.#offset = event.time - event.at;
       this.#log.push(event);
@@ -500,7 +565,7 @@ export class ServerModel {
   #of(name: string): ModelledSemaphore {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
-      semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1, this.#grouped.has(name));
+      semaphore = new ModelledSemaphore(this.#terms.get(name) ?? { name, limit: 1, ttl: 0 });
       semaphore.ordered = !this.#restarted;
       this.semaphores.set(name, semaphore);
     }

@@ -64,9 +64,13 @@ export function comesFirst(one: Ordered & { arrival: number }, other: Ordered, a
   return orderOf(one).priority > orderOf(other).priority;
 }
 
-function isSameFlow(one: Ordered, other: Ordered): boolean {
+export function isSameFlow(one: Ordered, other: Ordered): boolean {
   const [{ priority, group }, second] = [orderOf(one), orderOf(other)];
   return priority === second.priority && group === second.group;
+}
+
+export function groupOf(request: Ordered): string {
+  return orderOf(request).group;
 }
 
 function orderOf({ order = PLAIN }: Ordered): ServedOrder {

@@ -1,89 +1,65 @@
-import type { Damage } from '../world/damage.js';
 import type { Conditions } from '../world/weather.js';
-import type { Incarnation, World } from '../world/world.js';
-import { isServerFault } from './kinds.js';
+import type { World } from '../world/world.js';
+import { type FaultKind, isServerFault } from './kinds.js';
 import type { PlannedFault } from './plan.js';
 
-const nothing = (): void => undefined;
+/** Brings a fault about; gives what ends it, where anything does. */
+type Strike = (fault: PlannedFault, world: World) => (() => void) | void;
+
+const restart: Strike = ({ kind, target, force }, world) => {
+  world.takeDown(target, kind, force);
+  return () => world.bringUp(target);
+};
+
+const STRIKES: { readonly [_ in FaultKind]?: Strike } = {
+  stall: ({ target, duration }, world) => world.stall(world.incarnation(target), duration),
+  'kill-process': ({ target }, world) => {
+    world.kill(target);
+    return () => world.start(target);
+  },
+  'step-wall': ({ target, force }, world) => {
+    const by = (force < 0.5 ? force * 4 - 1 : force - 0.75) * 40_000;
+    world.incarnation(target).process.clock.stepWall(by);
+  },
+  cut: ({ target, duration }, world) => {
+    for (const link of world.incarnation(target).links) link.cut(duration);
+  },
+  'cut-subscriber': ({ target, duration, force }, world) => {
+    for (const link of world.incarnation(target).links) link.cutSubscribers(duration, force < 0.5);
+  },
+  hang: ({ target, duration }, world) => world.gate(target).hang(duration),
+  'restart-with-data': restart,
+  'restart-empty': restart,
+  'restart-old': restart,
+  'step-clock': ({ force }, world) => world.stepServer((force - 0.5) * 20_000),
+  damaged: ({ target, force }, world) => {
+    const [name, { damage }] = [world.nameAt(force), world.gate(target)];
+    damage.strike(name);
+    return () => damage.heal(name);
+  },
+};
+
+const often = (force: number): number => 0.1 + 0.9 * force;
+
+/** The others make the network worse. */
+const CONDITIONS: { readonly [_ in FaultKind]?: (force: number) => Partial<Conditions> } = {
+  slow: (force) => ({ latency: 5 + 400 * force * force }),
+  'lose-commands': (force) => ({ loseCommands: often(force) }),
+  'lose-replies': (force) => ({ loseReplies: often(force) }),
+  'lose-pushes': (force) => ({ losePushes: often(force) }),
+  duplicate: (force) => ({ duplicate: often(force) }),
+  straggle: (force) => ({ straggle: 0.05 + 0.3 * force }),
+  'refuse-subscriptions': () => ({ refuseSubscriptions: 1 }),
+  'refuse-writes': () => ({ refuseWrites: 1 }),
+};
 
 /** Brings a fault about; gives what ends it. */
 export function strike(fault: PlannedFault, world: World): () => void {
-  const { kind, duration, target, force } = fault;
-  if (isServerFault(kind)) return strikeServer(fault, world);
-  const victim = world.incarnation(target);
-  switch (kind) {
-    case 'stall':
-      world.stall(victim, duration);
-      return nothing;
-    case 'kill-process':
-      world.kill(target);
-      return () => world.start(target);
-    case 'step-wall':
-      victim.process.clock.stepWall((force < 0.5 ? force * 4 - 1 : force - 0.75) * 40_000);
-      return nothing;
-    case 'cut':
-      for (const link of victim.links) link.cut(duration);
-      return nothing;
-    case 'cut-subscriber':
-      for (const link of victim.links) link.cutSubscribers(duration, force < 0.5);
-      return nothing;
-    default:
-      return worsen(victim, conditionsOf(fault));
-  }
-}
-
-function strikeServer({ kind, duration, target, force }: PlannedFault, world: World): () => void {
-  switch (kind) {
-    case 'hang':
-      world.gate(target).hang(duration);
-      return nothing;
-    case 'restart-with-data':
-    case 'restart-empty':
-    case 'restart-old':
-      world.takeDown(target, kind, force);
-      return () => world.bringUp(target);
-    case 'step-clock':
-      world.stepServer((force - 0.5) * 20_000);
-      return nothing;
-    case 'damaged':
-      return spoil(world.nameAt(force), world.gate(target).damage);
-    default:
-      return nothing;
-  }
-}
-
-function spoil(name: string, damage: Damage): () => void {
-  damage.strike(name);
-  return () => damage.heal(name);
-}
-
-function worsen(victim: Incarnation, conditions: Partial<Conditions>): () => void {
-  const ends = victim.links.map((link) => link.weather.worsen(conditions));
+  const { kind, target, force } = fault;
+  const conditions = CONDITIONS[kind]?.(force);
+  if (conditions === undefined) return STRIKES[kind]?.(fault, world) ?? (() => undefined);
+  const ends = world.incarnation(target).links.map((link) => link.weather.worsen(conditions));
   return () => ends.forEach((end) => end());
-}
-
-function conditionsOf({ kind, force }: PlannedFault): Partial<Conditions> {
-  const often = 0.1 + 0.9 * force;
-  switch (kind) {
-    case 'slow':
-      return { latency: 5 + 400 * force * force };
-    case 'lose-commands':
-      return { loseCommands: often };
-    case 'lose-replies':
-      return { loseReplies: often };
-    case 'lose-pushes':
-      return { losePushes: often };
-    case 'duplicate':
-      return { duplicate: often };
-    case 'straggle':
-      return { straggle: 0.05 + 0.3 * force };
-    case 'refuse-subscriptions':
-      return { refuseSubscriptions: true };
-    case 'refuse-writes':
-      return { refuseWrites: true };
-    default:
-      return {};
-  }
 }
 
 /** Whom a fault strikes; undefined: everybody. */

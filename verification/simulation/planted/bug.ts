@@ -1,4 +1,5 @@
 import type { FaultKind } from '../faults/kinds.js';
+import type { Kind } from '../settings.js';
 
 /** A bug that is put into the sources, to see whether the simulator finds it. */
 export interface PlantedBug {
@@ -14,12 +15,8 @@ export interface PlantedBug {
   readonly replace: string;
   /** Independent masters that it takes; default 1. */
   readonly nodes?: number;
-  /** Whether their list is changed meanwhile. */
-  readonly moved?: boolean;
-  /** Whether most requests have a new group. */
-  readonly newcomers?: boolean;
-  /** Whether processes have keepers. */
-  readonly keeper?: boolean;
+  /** The kind of runs that it takes. */
+  readonly kind?: Kind;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */
   readonly faults?: readonly FaultKind[];
 }

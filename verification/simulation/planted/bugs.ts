@@ -230,7 +230,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/order.ts',
     find: 'isGranted ? Math.max(heads.time, tag) : tag - r.step;\n  if (isGranted) heads.time = start;',
     replace: 'isGranted ? tag : tag - r.step;',
-    newcomers: true,
+    kind: 'newcomers',
   },
   {
     name: 'limit-off-by-one',
@@ -290,7 +290,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'return this.#lists.every(',
     replace: 'return this.#lists.some(',
     nodes: 3,
-    moved: true,
+    kind: 'moved',
   },
   {
     name: 'keeper-renews-after-release',
@@ -299,7 +299,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'core/lease.ts',
     find: 'if (wasHeld) this.#kept?.stop();',
     replace: '',
-    keeper: true,
+    kind: 'keeper',
   },
   {
     name: 'keeper-place-reused',
@@ -309,6 +309,44 @@ export const BUGS: readonly PlantedBug[] = [
     find: "          send({ do: 'stop', place });",
     replace:
       "          send({ do: 'stop', place });\n          this.#leases.delete(place);\n          this.#free.push(place);",
-    keeper: true,
+    kind: 'keeper',
+  },
+  {
+    name: 'settle-twice',
+    origin: 'own contract: settled once, though a release runs twice',
+    what: 'A release that runs again charges its budgets again',
+    file: 'backends/memory/calls.ts',
+    find: 'if (isDropped && costs !== undefined) settlePrice(',
+    replace: 'if (costs !== undefined) settlePrice(',
+    kind: 'budgets',
+    faults: ['duplicate', 'lose-replies', 'cut'],
+  },
+  {
+    name: 'cap-forgotten',
+    origin: 'mutant',
+    what: 'A group may hold any number of permits, each request as many as its limit',
+    file: 'backends/memory/caps.ts',
+    find: 'return cap === undefined || (keys.groups.get(order.group) ?? 0) + permits <= cap.permits;',
+    replace:
+      'return cap === undefined || (keys.groups.get(order.group) ?? 0) * 0 + permits <= cap.permits;',
+    kind: 'budgets',
+  },
+  {
+    name: 'capped-for-ever',
+    origin: 'mutant',
+    what: 'A group at its limit does not come back when a permit of the group does',
+    file: 'backends/memory/order.ts',
+    find: 'if (flow !== undefined && capped.has(flow)) lead(s, flow, time);',
+    replace: '',
+    kind: 'budgets',
+  },
+  {
+    name: 'refund-of-the-past',
+    origin: 'mutant',
+    what: 'What was not spent is given back, though time has given it back already',
+    file: 'backends/memory/rate.ts',
+    find: 'const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);',
+    replace: 'const left = due < 0 ? 0 : Math.max(0, arrivals.tat - s.time);',
+    kind: 'budgets',
   },
 ];

@@ -3,7 +3,7 @@ import { assertDeterministic } from '../deterministic.js';
 
 import { faultsNamed } from '../command-line.js';
 import { run } from '../run.js';
-import type { Settings } from '../settings.js';
+import { KINDS, kindsOf, type Settings } from '../settings.js';
 
 /** What a hunt prints, as JSON. */
 export interface Quarry {
@@ -41,12 +41,9 @@ async function hunt(
 assertDeterministic();
 const [seconds = '60', nodes, faults = 'all', first = '1', kind = ''] = process.argv.slice(2);
 const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
-const kinds = {
-  ...(kind === 'moved' && { moved: true }),
-  ...(kind === 'keeper' && { keeper: true }),
-  ...(kind === 'newcomers' && { newcomers: true, pace: 0.1 }),
-};
-const quarry = await hunt(Number(seconds), { ...where, ...kinds }, Number(first));
+const kinds = kindsOf(KINDS.filter((each) => each === kind));
+const pace = kind === 'newcomers' && { pace: 0.1 };
+const quarry = await hunt(Number(seconds), { ...where, ...kinds, ...pace }, Number(first));
 console.log(JSON.stringify(quarry));
 // What a bug has left behind does not count any more.
 process.exit();

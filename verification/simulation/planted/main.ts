@@ -47,17 +47,19 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
   const where = [String(bug.nodes ?? 1), bug.faults?.join() ?? 'all'];
-  const moved = bug.moved === true ? 'moved' : '';
-  const kept = bug.keeper === true ? 'keeper' : moved;
-  const kind = bug.newcomers === true ? 'newcomers' : kept;
   let passed = 0;
   for (let first = 1; ;) {
-    const found = await ask(file, [String(PATIENCE - passed), ...where, String(first), kind]);
+    const found = await ask(file, [
+      String(PATIENCE - passed),
+      ...where,
+      String(first),
+      bug.kind ?? '',
+    ]);
     passed += found.seconds;
     const quarry = { ...found, seconds: passed };
     const seed = quarry.settings?.seed;
     if (seed === undefined) return { bug, quarry };
-    const without = await ask(clean, ['-1', ...where, String(seed), kind]);
+    const without = await ask(clean, ['-1', ...where, String(seed), bug.kind ?? '']);
     if (without.settings === undefined) return { bug, quarry };
     console.log(
       `seed ${seed} fails without ${bug.name} as well: ${without.rule}, ${without.message}`,

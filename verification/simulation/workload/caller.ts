@@ -1,8 +1,8 @@
 import { acquireAll, type AcquireOptions, type Handle } from '../../../src/index.js';
-import type { Invocation, Ticket } from '../../history/events.js';
+import type { Invocation, RateTerms, Ticket } from '../../history/events.js';
 import type { Random } from '../random.js';
 import type { Crew } from './crew.js';
-import type { CallKind } from './terms.js';
+import { budgetOf, type CallKind, drawRate, MOST_COST } from './terms.js';
 
 /** One handle, or several as one. */
 interface Held {
@@ -15,6 +15,19 @@ export class Caller {
   readonly #crew: Crew;
   readonly #random: Random;
   readonly #kinds: readonly CallKind[];
+  readonly #acts: Readonly<Record<CallKind, () => Promise<void>>> = {
+    acquire: async () => this.#hold(await this.#acquire(this.#pickName())),
+    try: async () => this.#hold(await this.#try()),
+    all: async () => this.#hold(await this.#acquireAll()),
+    keyed: async () => this.#hold(await this.#acquireKeys()),
+    adopt: async () => this.#hold(await this.#adopt()),
+    revoke: () => this.#revoke(),
+    'set-limit': () => this.#setLimit(),
+    'set-terms': () => this.#setTerms(),
+    inspect: () => this.#inspect(),
+    reopen: () => this.#reopen(),
+    burst: () => this.#burst(),
+  };
 
   constructor(crew: Crew, random: Random) {
     this.#crew = crew;
@@ -29,33 +42,8 @@ export class Caller {
     const { terms } = this.#crew.options;
     await this.#pause(this.#random.real(0, terms.think));
     while (!this.#crew.stopping) {
-      await this.#act(this.#random.pick(this.#kinds));
+      await this.#acts[this.#random.pick(this.#kinds)]();
       await this.#pause(this.#random.exponential(terms.think));
-    }
-  }
-
-  async #act(kind: CallKind): Promise<void> {
-    switch (kind) {
-      case 'acquire':
-        return this.#hold(await this.#acquire(this.#pickName()));
-      case 'try':
-        return this.#hold(await this.#try());
-      case 'all':
-        return this.#hold(await this.#acquireAll());
-      case 'keyed':
-        return this.#hold(await this.#acquireKeys());
-      case 'adopt':
-        return this.#hold(await this.#adopt());
-      case 'revoke':
-        return this.#revoke();
-      case 'set-limit':
-        return this.#setLimit();
-      case 'inspect':
-        return this.#inspect();
-      case 'reopen':
-        return this.#reopen();
-      case 'burst':
-        return this.#burst();
     }
   }
 
@@ -74,8 +62,7 @@ export class Caller {
    */
   #permits(name: string): number {
     if (this.#crew.options.terms.newcomers) return 1;
-    const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
-    const most = Math.min(terms?.limit ?? 1, this.#crew.semaphore(name).limit);
+    const most = Math.min(this.#crew.termsOf(name).limit, this.#crew.semaphore(name).limit);
     return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
   }
 
@@ -85,7 +72,7 @@ export class Caller {
     const timeout = this.#pickTimeout();
     const aborted = this.#abortSometimes();
     const signal = aborted === undefined ? {} : { signal: aborted };
-    const ask = { permits, timeout, ...signal, ...this.#order(name) };
+    const ask = { permits, timeout, ...signal, ...this.#order(name), cost: this.#units(name) };
     const what = { operation: 'acquire' as const, semaphores: [name], permits };
     return this.#take({ ...what, ...(timeout < Infinity && { timeout }) }, async () =>
       one(await semaphore.acquire(ask)),
@@ -98,8 +85,7 @@ export class Caller {
    */
   #order(name: string): AcquireOptions {
     const { terms: all, process } = this.#crew.options;
-    const terms = all.semaphores.find((each) => each.name === name);
-    if (terms?.groups !== true) return {};
+    if (this.#crew.termsOf(name).groups !== true) return {};
     if (all.newcomers && this.#random.chance(0.8)) {
       return { group: `${process.name} ${this.#crew.nextGroup()}` };
     }
@@ -110,6 +96,18 @@ export class Caller {
       : 0;
     const heard = this.#random.chance(0.3) ? { onWaiting: () => undefined } : {};
     return { ...(group !== '' && { group, weight }), priority, ...heard };
+  }
+
+  /** What a request costs, or a ticket has spent: of all budgets, of some, or far too much. */
+  #units(name: string): Readonly<Record<string, number>> | undefined {
+    const given = Object.entries(this.#crew.termsOf(name).budgets ?? {}).flatMap(
+      ([budget, { burst }]) => {
+        if (this.#random.chance(0.2)) return [];
+        const most = this.#random.chance(0.03) ? 2 * burst : MOST_COST;
+        return [[budget, this.#random.between(0, most)] as const];
+      },
+    );
+    return given.length === 0 ? undefined : Object.fromEntries(given);
   }
 
   async #try(): Promise<Held | undefined> {
@@ -177,6 +175,24 @@ export class Caller {
     const semaphore = this.#crew.semaphore(name);
     const what = { operation: 'set-limit' as const, semaphores: [name], permits: limit };
     await this.#crew.record(what, () => semaphore.setLimit(limit));
+  }
+
+  /** Another rate, budget or group limit, or none any more. */
+  async #setTerms(): Promise<void> {
+    const name = this.#random.pick(['pool', 'wide']);
+    const semaphore = this.#crew.semaphore(name);
+    const { rate, budgets = {}, limit } = this.#crew.termsOf(name);
+    const isOff = this.#random.chance(0.2);
+    const another = ({ permits, per }: RateTerms): RateTerms | undefined =>
+      isOff ? undefined : drawRate(this.#random, (permits * 1000) / per);
+    const [budget, terms] = this.#random.pick(Object.entries(budgets));
+    const groupLimit = isOff ? undefined : this.#random.between(1, limit);
+    const [operation, call] = this.#random.pick([
+      ['set-rate', () => semaphore.setRate(another(rate ?? terms))],
+      ['set-budget', () => semaphore.setBudget(budget, budgetOf(another(terms)))],
+      ['set-group-limit', () => semaphore.setGroupLimit(groupLimit)],
+    ] as const);
+    await this.#crew.record({ operation, semaphores: [name] }, call);
   }
 
   async #inspect(): Promise<void> {
@@ -255,7 +271,11 @@ export class Caller {
   async #release(held: Held): Promise<void> {
     const { process, watch } = this.#crew.options;
     const { handles } = held;
-    for (const handle of handles) watch.remove(process, handle);
+    for (const handle of handles) {
+      watch.remove(process, handle);
+      const spent = handle.name.startsWith('keyed:') ? undefined : this.#units(handle.name);
+      if (spent !== undefined) handle.spent = spent;
+    }
     const what = {
       operation: 'release' as const,
       semaphores: handles.map(({ name }) => name),

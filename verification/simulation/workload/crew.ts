@@ -1,13 +1,13 @@
 import type { LeaseKeeper } from '../../../src/backends/lease-keeper.js';
 import { type Backend, KeyedMutex, Semaphore } from '../../../src/index.js';
 import type { History } from '../history.js';
-import type { Invocation, Outcome } from '../../history/events.js';
+import type { Invocation, Outcome, SemaphoreTerms } from '../../history/events.js';
 import { streamOf } from '../random.js';
 import type { SimulatedProcess } from '../world/process.js';
 import { Caller } from './caller.js';
 import type { HandleWatch } from './handle-watch.js';
 import type { Mailbox } from './mailbox.js';
-import type { WorkloadTerms } from './terms.js';
+import { budgetOf, type WorkloadTerms } from './terms.js';
 
 export interface CrewOptions {
   readonly process: SimulatedProcess;
@@ -81,14 +81,22 @@ export class Crew {
     return semaphore;
   }
 
+  termsOf(name: string): SemaphoreTerms {
+    const terms = this.options.terms.semaphores.find((one) => one.name === name);
+    if (terms === undefined) throw new Error(`no semaphore ${name}`);
+    return terms;
+  }
+
   open(name: string): void {
-    const { backend, process, terms, keeper } = this.options;
-    const found = terms.semaphores.find((one) => one.name === name);
-    if (found === undefined) throw new Error(`no semaphore ${name}`);
-    const { limit, ttl } = found;
+    const { backend, process, keeper } = this.options;
+    const { limit, ttl, rate, groupLimit, budgets } = this.termsOf(name);
+    const named = Object.entries(budgets ?? {}).map(
+      ([each, terms]) => [each, budgetOf(terms)] as const,
+    );
+    const paid = { rate, groupLimit, budgets: budgets && Object.fromEntries(named) };
     this.#semaphores.set(
       name,
-      new Semaphore(backend, name, { limit, ttl, label: process.name, keeper }),
+      new Semaphore(backend, name, { limit, ttl, label: process.name, keeper, ...paid }),
     );
   }
 
@@ -106,16 +114,15 @@ export class Crew {
     const { history, process } = this.options;
     this.#calls += 1;
     const call = this.#calls;
-    const now = () => ({ at: process.scheduler.now, process: process.name });
-    history.record({ ...now(), type: 'invoke', call, ...what });
+    history.record(process.name, { type: 'invoke', call, ...what });
     try {
       const result = await run();
-      history.record({ ...now(), type: 'ok', call, ...outcomeOf(result) });
+      history.record(process.name, { type: 'ok', call, ...outcomeOf(result) });
       return result;
     } catch (thrown) {
       const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
       const type = isCertain(thrown) ? 'fail' : 'unknown';
-      history.record({ ...now(), type, call, error });
+      history.record(process.name, { type, call, error });
       return undefined;
     } finally {
       this.#settled += 1;

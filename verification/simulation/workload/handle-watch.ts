@@ -27,9 +27,7 @@ export class HandleWatch {
     const until = this.#certainUntil(process, handle);
     handles.set(handle, until);
     handle.on('lost', ({ reason }) =>
-      this.#history.record({
-        at: this.#scheduler.now,
-        process: process.name,
+      this.#history.record(process.name, {
         type: 'lost',
         ticket: handle.id,
         token: handle.fencingToken,
@@ -60,9 +58,7 @@ export class HandleWatch {
       const over = until <= now && before <= now;
       if (over || Math.abs(until - before) < SAME) continue;
       this.#handles.get(process)?.set(handle, until);
-      this.#history.record({
-        at: now,
-        process: process.name,
+      this.#history.record(process.name, {
         type: 'held',
         ticket: handle.id,
         token: handle.fencingToken,

@@ -1,5 +1,6 @@
-import type { SemaphoreTerms } from '../../history/events.js';
-import { streamOf } from '../random.js';
+import type { BudgetOptions } from '../../../src/index.js';
+import type { RateTerms, SemaphoreTerms } from '../../history/events.js';
+import { type Random, streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
 
 /** What the seed's processes do. */
@@ -27,26 +28,32 @@ export type CallKind =
   | 'adopt'
   | 'revoke'
   | 'set-limit'
+  | 'set-terms'
   | 'inspect'
   | 'reopen'
   | 'burst';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
-  const { seed, nodes, pace, moved, newcomers = false } = settings;
-  const groups = settings.groups === true || newcomers;
+  const { seed, nodes, pace, moved, newcomers = false, budgets = false } = settings;
+  const groups = settings.groups === true || newcomers || budgets;
   const random = streamOf(seed, 'workload');
   // The new list alone may be used a ttl after the last call with the old one.
   const ttl = random.pick(moved === true ? [400, 1000, 3000] : [400, 1000, 3000, 10_000, 30_000]);
   const single = nodes === 1;
   const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
   const order = groups ? { groups } : {};
-  const think = pace === undefined ? random.pick([30, 200, 1000, 4000]) : pace * 1000;
+  const paces = budgets ? [30, 200, 1000] : [30, 200, 1000, 4000];
+  const think = pace === undefined ? random.pick(paces) : pace * 1000;
+  const semaphores = [
+    { name: 'pool', limit: random.between(1, 4), ttl, ...order },
+    { name: 'mutex', limit: 1, ttl, ...order },
+    { name: 'wide', limit: random.between(3, 8), ttl: random.chance(0.5) ? ttl : 5000, ...order },
+  ];
+  const asked = (1000 / think) * (settings.processes / 2);
   return {
-    semaphores: [
-      { name: 'pool', limit: random.between(1, 4), ttl, ...order },
-      { name: 'mutex', limit: 1, ttl, ...order },
-      { name: 'wide', limit: random.between(3, 8), ttl: random.chance(0.5) ? ttl : 5000, ...order },
-    ],
+    semaphores: budgets
+      ? semaphores.map((each) => ({ ...each, ...paid(seed, each, asked) }))
+      : semaphores,
     keys: ['a', 'b', 'c', 'd'],
     keyedTtl: ttl,
     newcomers,
@@ -62,9 +69,38 @@ export function drawTerms(settings: Settings): WorkloadTerms {
       adopt: single ? sometimes(1) : 0,
       revoke: single ? sometimes(0.5) : 0,
       'set-limit': single ? sometimes(0.3) : 0,
+      'set-terms': budgets ? 0.7 : 0,
       inspect: sometimes(0.5),
       reopen: sometimes(0.3),
       burst: sometimes(1),
     },
   };
+}
+
+/** Units that a request costs of a budget, mostly. */
+export const MOST_COST = 20;
+
+/** `asked`: permits a second, about. What all three allow is about as much, or less. */
+function paid(seed: number, { name, limit }: SemaphoreTerms, asked: number) {
+  if (name === 'mutex') return {};
+  const random = streamOf(seed, 'budgets', name);
+  const budget = (): RateTerms => drawRate(random, (asked * MOST_COST) / 2);
+  return {
+    ...(random.chance(0.7) && { rate: drawRate(random, asked) }),
+    budgets: { tokens: budget(), bytes: budget() },
+    ...(random.chance(0.7) && { groupLimit: random.between(1, limit) }),
+  };
+}
+
+/** `mean`: units a second. */
+export function drawRate(random: Random, mean: number): RateTerms {
+  const per = random.pick([300, 1000, 4000]);
+  const permits = Math.ceil(((mean * per) / 1000) * random.real(0.2, 1.2));
+  return { permits, per, burst: Math.ceil(permits * random.pick([0.2, 1, 1, 2])) };
+}
+
+export function budgetOf(terms: RateTerms): BudgetOptions;
+export function budgetOf(terms: RateTerms | undefined): BudgetOptions | undefined;
+export function budgetOf(terms: RateTerms | undefined): BudgetOptions | undefined {
+  return terms && { amount: terms.permits, per: terms.per, burst: terms.burst };
 }

@@ -5,21 +5,10 @@ import type { Scheduler } from './scheduler.js';
 /** Any time since the epoch will do. */
 export const EPOCH = 1_700_000_000_000;
 
-/** Runs at its own rate from a moment on. */
-class Drift {
-  readonly rate: number;
-  readonly #scheduler: Scheduler;
-  readonly #born: number;
-
-  constructor(scheduler: Scheduler, rate: number) {
-    this.rate = rate;
-    this.#scheduler = scheduler;
-    this.#born = scheduler.now;
-  }
-
-  get elapsed(): number {
-    return (this.#scheduler.now - this.#born) * this.rate;
-  }
+/** What has passed on a clock that runs at its own rate from now on. */
+function elapsing(scheduler: Scheduler, rate: number): () => number {
+  const born = scheduler.now;
+  return () => (scheduler.now - born) * rate;
 }
 
 /** What a simulated process has instead of real clocks, timers and chance. */
@@ -34,7 +23,7 @@ export interface ProcessClockOptions {
 export class ProcessClock implements Clock {
   readonly rate: number;
   readonly #options: ProcessClockOptions;
-  readonly #drift: Drift;
+  readonly #elapsed: () => number;
   readonly #origin: number;
   readonly #pending = new Set<object>();
   #offset = 0;
@@ -43,7 +32,7 @@ export class ProcessClock implements Clock {
     const { scheduler, rate, random } = options;
     this.#options = options;
     this.rate = rate;
-    this.#drift = new Drift(scheduler, rate);
+    this.#elapsed = elapsing(scheduler, rate);
     this.#origin = random.real(0, 1e6);
     this.#offset = random.real(-5000, 5000);
   }
@@ -54,11 +43,11 @@ export class ProcessClock implements Clock {
   }
 
   monotonic(): number {
-    return this.#origin + this.#drift.elapsed;
+    return this.#origin + this.#elapsed();
   }
 
   wall(): number {
-    return EPOCH + this.#drift.elapsed + this.#offset;
+    return EPOCH + this.#elapsed() + this.#offset;
   }
 
   schedule(callback: () => void, delay: number): Timer {
@@ -93,14 +82,12 @@ export class ProcessClock implements Clock {
  * done again.
  */
 export class ServerClock implements Clock {
-  readonly rate: number;
-  readonly #drift: Drift;
+  readonly #elapsed: () => number;
   #offset = EPOCH;
   #replayed: number | undefined;
 
   constructor(scheduler: Scheduler, rate: number) {
-    this.rate = rate;
-    this.#drift = new Drift(scheduler, rate);
+    this.#elapsed = elapsing(scheduler, rate);
   }
 
   monotonic(): number {
@@ -112,7 +99,7 @@ export class ServerClock implements Clock {
    * exactly.
    */
   get present(): number {
-    return Math.floor((this.#offset + this.#drift.elapsed) * 8) / 8;
+    return Math.floor((this.#offset + this.#elapsed()) * 8) / 8;
   }
 
   wall(): number {

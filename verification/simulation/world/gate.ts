@@ -1,5 +1,5 @@
 import type { SemaphoreTerms } from '../../history/events.js';
-import type { Damage } from './damage.js';
+import { Damage } from './damage.js';
 import type { Scheduler } from './scheduler.js';
 import type { PushListener } from './server.js';
 
@@ -15,13 +15,12 @@ export interface Way {
 export abstract class Gate {
   /** False while nobody can connect. */
   up = true;
-  readonly damage: Damage;
+  readonly damage: Damage = new Damage();
   protected readonly scheduler: Scheduler;
   #hangsUntil = 0;
 
-  constructor(scheduler: Scheduler, damage: Damage) {
+  constructor(scheduler: Scheduler) {
     this.scheduler = scheduler;
-    this.damage = damage;
   }
 
   hang(duration: number): void {

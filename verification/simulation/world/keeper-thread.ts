@@ -5,7 +5,7 @@ import { renewLeases } from '../../../src/keeper/renewer.js';
 import type { Clock } from '../../../src/index.js';
 import type { Random } from '../random.js';
 import type { Gate } from './gate.js';
-import { Link, RemoteBackend } from './link.js';
+import { Link, remoteBackend } from './link.js';
 import { SimulatedProcess } from './process.js';
 
 /** Milliseconds that a message between two threads takes at most. */
@@ -47,7 +47,7 @@ export class KeeperThread implements LeaseKeeper {
       warn: () => undefined,
     });
     const obey = renewLeases({
-      backend: new RemoteBackend(this.link),
+      backend: remoteBackend(this.link),
       clock: shared,
       shared: this.#leases.shared,
       maxStall,

@@ -6,7 +6,7 @@ import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
 import type { Gate } from './gate.js';
-import type { OperationName } from './server.js';
+import { OPERATIONS } from './server.js';
 import { Weather } from './weather.js';
 
 interface Pending {
@@ -148,7 +148,7 @@ export class Link {
   #arrive(pending: Pending, epoch: number): void | Promise<void> {
     return this.#gate.whenAwake(async () => {
       if (!this.#gate.up || this.#lastWords.get(epoch) === false) return;
-      if (this.weather.now.refuseWrites && pending.operation !== 'inspect') {
+      if (this.weather.now.refuseWrites > 0 && pending.operation !== 'inspect') {
         this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
         return;
       }
@@ -263,7 +263,7 @@ class Subscriber {
   #subscribe(stale: () => boolean): void {
     const { gate } = this.#link.parts;
     const { client, prefix, listener } = this.#terms;
-    if (this.#link.weather.now.refuseSubscriptions) {
+    if (this.#link.weather.now.refuseSubscriptions > 0) {
       return this.#deliver(() => {
         if (stale()) return;
         this.#closed = true;
@@ -276,6 +276,7 @@ class Subscriber {
       this.#deliver(() => {
         if (stale()) return;
         if (push.kind === 'grants') listener.onGrants(...push.args);
+        else if (push.kind === 'turn') listener.onTurn?.(...push.args);
         else listener.onEnded?.(...push.args);
       });
       return this.#knows;
@@ -294,36 +295,16 @@ class Subscriber {
 }
 
 /** What a process has for a backend: the port, with a network behind it. */
-export class RemoteBackend implements Backend {
-  readonly clock: SimulatedProcess['clock'];
-  readonly #link: Link;
-
-  constructor(link: Link) {
-    this.#link = link;
-    this.clock = link.process.clock;
-  }
-
-  readonly acquire = this.#method('acquire');
-  readonly acquireTogether = this.#method('acquireTogether');
-  readonly extend = this.#method('extend');
-  readonly release = this.#method('release');
-  readonly inspect = this.#method('inspect');
-  readonly setLimit = this.#method('setLimit');
-  readonly addPermits = this.#method('addPermits');
-  readonly adopt = this.#method('adopt');
-  readonly revoke = this.#method('revoke');
-
-  listen(client: string, prefix: string, listener: GrantListener): Listening {
-    return this.#link.listen(client, prefix, listener);
-  }
-
-  isRetryable(error: unknown): boolean {
-    return !(error instanceof RefusedError || error instanceof DamagedError);
-  }
-
+export function remoteBackend(link: Link): Backend {
   // Of whatever type: what comes back is what the store behind the network gave for this very call.
-  #method<Name extends OperationName>(name: Name): NonNullable<Backend[Name]> {
-    const send = (call: object): Promise<unknown> => this.#link.call(name, call);
-    return send as NonNullable<Backend[Name]>;
-  }
+  const methods = OPERATIONS.map(
+    (name) => [name, (call: object) => link.call(name, call)] as const,
+  );
+  const listen: Backend['listen'] = (...args) => link.listen(...args);
+  const { clock } = link.process;
+  return { ...Object.fromEntries(methods), clock, listen, isRetryable } as unknown as Backend;
+}
+
+export function isRetryable(error: unknown): boolean {
+  return !(error instanceof RefusedError || error instanceof DamagedError);
 }

@@ -9,9 +9,9 @@ import type {
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
-import { Damage, DamagedError } from './damage.js';
+import { DamagedError } from './damage.js';
 import { Gate } from './gate.js';
-import { type Link, RefusedError } from './link.js';
+import { isRetryable, type Link } from './link.js';
 import { plainCopy } from './plain-copy.js';
 import type { Scheduler } from './scheduler.js';
 
@@ -20,7 +20,7 @@ export class NodeGate extends Gate {
   readonly node: MemoryQuorumNode;
 
   constructor(scheduler: Scheduler, clock: ServerClock) {
-    super(scheduler, new Damage());
+    super(scheduler);
     this.node = new MemoryQuorumNode(clock);
   }
 
@@ -64,28 +64,11 @@ export class NodeGate extends Gate {
 }
 
 /** What a process has for such a master: the port, with a network behind it. */
-export class RemoteNode implements QuorumNode {
-  readonly #link: Link;
-
-  constructor(link: Link) {
-    this.#link = link;
-  }
-
-  hold(call: HoldCall): Promise<HoldReply> {
-    return this.#link.call('hold', call) as Promise<HoldReply>;
-  }
-
-  drop(call: DropCall): Promise<DropReply> {
-    return this.#link.call('drop', call) as Promise<DropReply>;
-  }
-
-  list(key: ListKey): Promise<ListReply> {
-    return this.#link.call('list', { key }) as Promise<ListReply>;
-  }
-
-  isRetryable(error: unknown): boolean {
-    return !(error instanceof RefusedError || error instanceof DamagedError);
-  }
+export function remoteNode(link: Link): QuorumNode {
+  return {
+    hold: (call) => link.call('hold', call) as Promise<HoldReply>,
+    drop: (call) => link.call('drop', call) as Promise<DropReply>,
+    list: (key) => link.call('list', { key }) as Promise<ListReply>,
+    isRetryable,
+  };
 }
-
-type ListKey = Parameters<QuorumNode['list']>[0];

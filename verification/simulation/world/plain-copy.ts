@@ -21,6 +21,6 @@ export function copyCall(call: object): object {
 
 function copyRequest(request: object): object {
   if (!('arrival' in request) || !('permits' in request)) return plainCopy(request);
-  const names = ['id', 'permits', 'wait', 'arrival', 'order', 'asksProgress'];
+  const names = ['id', 'permits', 'wait', 'arrival', 'order', 'cost', 'asksProgress'];
   return Object.fromEntries(names.map((name) => [name, plainCopy(Reflect.get(request, name))]));
 }

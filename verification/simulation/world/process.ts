@@ -26,9 +26,8 @@ export class SimulatedProcess {
     let cancelled = false;
     const enter = (): void => {
       if (cancelled || !this.alive) return;
-      const free = this.stalledUntil + patience;
       if (this.scheduler.now < this.stalledUntil) {
-        this.scheduler.at(free, enter);
+        this.scheduler.at(this.stalledUntil + patience, enter);
         return;
       }
       SimulatedProcess.touched.add(this);
@@ -36,17 +35,11 @@ export class SimulatedProcess {
     };
     const happening = this.scheduler.at(time, enter);
     return {
-      at: time,
       cancel: () => {
         cancelled = true;
         happening.cancel();
       },
     };
-  }
-
-  /** Of true time; for what users of the library do, which no leak is looked for in. */
-  sleep(duration: number): Promise<void> {
-    return new Promise((resolve) => this.runAt(this.scheduler.now + duration, resolve));
   }
 
   kill(): void {

@@ -1,10 +1,12 @@
+import { Heap, type Heaped } from '../../../src/backends/heap.js';
+
 /** Something that will happen. */
 export interface Happening {
-  readonly at: number;
   cancel(): void;
 }
 
-interface Entry extends Happening {
+interface Entry extends Happening, Heaped {
+  readonly at: number;
   readonly order: number;
   run: (() => void | Promise<void>) | undefined;
 }
@@ -15,10 +17,11 @@ interface Entry extends Happening {
  */
 export class Scheduler {
   now = 0;
-  /** How many things have happened. */
-  steps = 0;
   #order = 0;
-  readonly #heap: Entry[] = [];
+  readonly #entries = new Heap<Entry>(
+    ({ at }) => at,
+    ({ order }) => order,
+  );
 
   at(time: number, run: () => void | Promise<void>): Happening {
     const entry: Entry = {
@@ -26,8 +29,9 @@ export class Scheduler {
       order: this.#order++,
       run,
       cancel: () => (entry.run = undefined),
+      place: 0,
     };
-    this.#push(entry);
+    this.#entries.add(entry);
     return entry;
   }
 
@@ -40,11 +44,11 @@ export class Scheduler {
    * off has come to rest.
    */
   async run(until: () => boolean, between: () => void): Promise<void> {
-    for (let entry = this.#pop(); entry !== undefined; entry = this.#pop()) {
+    for (let entry = this.#entries.lowest; entry !== undefined; entry = this.#entries.lowest) {
+      this.#entries.remove(entry);
       const { run } = entry;
       if (run === undefined) continue;
       this.now = entry.at;
-      this.steps += 1;
       const pending = run();
       if (pending !== undefined) await pending;
       // By then all ticks and microtasks have run, those that came up meanwhile, too.
@@ -53,44 +57,4 @@ export class Scheduler {
       if (until()) return;
     }
   }
-
-  #push(entry: Entry): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    heap.push(entry);
-    while (at > 0) {
-      const parent = (at - 1) >>> 1;
-      const above = heap[parent];
-      if (above === undefined || isBefore(above, entry)) break;
-      heap[at] = above;
-      at = parent;
-    }
-    heap[at] = entry;
-  }
-
-  #pop(): Entry | undefined {
-    const heap = this.#heap;
-    const [first] = heap;
-    const last = heap.pop();
-    if (first === undefined || last === undefined || first === last) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      let below = heap[child];
-      const right = heap[child + 1];
-      if (right !== undefined && below !== undefined && isBefore(right, below)) {
-        child += 1;
-        below = right;
-      }
-      if (below === undefined || isBefore(last, below)) break;
-      heap[at] = below;
-      at = child;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
-
-function isBefore(one: Entry, other: Entry): boolean {
-  return one.at < other.at || (one.at === other.at && one.order < other.order);
 }

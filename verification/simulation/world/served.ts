@@ -11,10 +11,12 @@ import type {
   ReleaseReply,
   RevokeCall,
   RevokeReply,
+  SetGroupLimitCall,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
 } from '../../../src/backends/backend.js';
-import type { QueueGrant, ServedEvent } from '../../history/events.js';
+import type { QueueGrant, ServedEvent, ServedRequest } from '../../history/events.js';
 
 /** A reply as the server sees it; the fields that the history needs. */
 export type AnyReply = Partial<
@@ -29,56 +31,58 @@ export function grantOf(
   return { id, token: fencingToken, slots, expiresAt, heard };
 }
 
+type AnyCall = Call &
+  Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall> &
+  Partial<SetLimitCall & SetRateCall & SetGroupLimitCall>;
+
 type Details = Omit<
   ServedEvent,
   'at' | 'process' | 'type' | 'operation' | 'semaphore' | 'client' | 'time' | 'grants'
 >;
 
 export function detailsOf(operation: string, call: Call, reply: AnyReply): Details {
-  const given = call as Call &
-    Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall & SetLimitCall>;
-  const ids = given.ids ?? [];
-  const details: { -readonly [K in keyof Details]: Details[K] } = {};
-  if (given.ttl !== undefined) details.ttl = given.ttl;
-  if (given.notAfter !== undefined) details.notAfter = given.notAfter;
-  if (reply.late === true) details.late = true;
-  if (reply.verdicts !== undefined) details.requests = requestsOf(given.requests ?? [], reply);
-  if (operation === 'extend') {
-    details.tickets = ids.map((id, i) => {
-      const token = given.fencingTokens?.[i];
-      return {
-        id,
-        there: reply.extended?.[i] === true,
-        ...(token !== undefined && { token }),
-      };
-    });
-  }
-  if (operation === 'release') {
-    details.tickets = ids.map((id, i) => ({ id, there: reply.released?.[i] === true }));
-  }
-  if (operation === 'revoke') {
-    details.tickets = [{ id: given.id ?? '', there: reply.revoked === true }];
-  }
-  if (given.newLimit !== undefined) details.newLimit = given.newLimit;
-  if (operation === 'adopt' && reply.ticket !== undefined) {
-    const { slots, fencingToken: token, before } = reply.ticket;
-    details.adopted = { id: given.newId ?? '', token, slots, expiresAt: 0, before };
-  }
-  return details;
+  const given = call as AnyCall;
+  return {
+    ttl: given.ttl,
+    notAfter: given.notAfter,
+    late: reply.late === true || undefined,
+    requests: reply.verdicts && requestsOf(given.requests ?? [], reply),
+    tickets: ticketsOf(operation, given, reply),
+    newLimit: given.newLimit,
+    newRate: operation === 'setRate' ? (given.newRate ?? null) : undefined,
+    budget: given.budget,
+    newGroupLimit: operation === 'setGroupLimit' ? (given.newGroupLimit ?? null) : undefined,
+    adopted: adoptedOf(given, reply),
+  };
 }
 
-function requestsOf(requests: AcquireCall['requests'], reply: AnyReply) {
-  return requests.map(({ id, permits, wait, arrival, order }, i) => {
+function ticketsOf(operation: string, given: AnyCall, reply: AnyReply) {
+  const { ids = [], id = '', fencingTokens, spent } = given;
+  if (operation === 'revoke') return [{ id, there: reply.revoked === true }];
+  const there = operation === 'extend' ? reply.extended : reply.released;
+  if (there === undefined) return undefined;
+  return ids.map((one, i) => {
+    return { id: one, there: there[i] === true, token: fencingTokens?.[i], spent: spent?.[i] };
+  });
+}
+
+function adoptedOf({ newId: id = '' }: AnyCall, { ticket }: AnyReply) {
+  if (ticket === undefined) return undefined;
+  const { slots, fencingToken: token, before } = ticket;
+  return { id, token, slots, expiresAt: 0, before };
+}
+
+function requestsOf(requests: AcquireCall['requests'], reply: AnyReply): ServedRequest[] {
+  return requests.map(({ id, permits, wait, arrival, order, cost }, i) => {
     const verdict = reply.verdicts?.[i];
-    const own = {
-      ...(arrival !== undefined && { arrival }),
-      ...(order !== undefined && { order }),
+    const granted = verdict?.kind === 'granted' ? verdict : undefined;
+    const asked = { id, permits, wait, arrival, order, cost };
+    return {
+      ...asked,
+      verdict: verdict?.kind ?? 'none',
+      place: verdict?.kind === 'queued' ? verdict.arrival : undefined,
+      token: granted?.fencingToken,
+      slots: granted?.slots,
     };
-    const request = { id, permits, wait, ...own, verdict: verdict?.kind ?? 'none' };
-    if (verdict?.kind === 'queued' && verdict.arrival !== undefined) {
-      return { ...request, place: verdict.arrival };
-    }
-    if (verdict?.kind !== 'granted') return request;
-    return { ...request, token: verdict.fencingToken, slots: verdict.slots };
   });
 }

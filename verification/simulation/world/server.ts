@@ -3,7 +3,7 @@ import { type Backend, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
-import { Damage, DamagedError, entriesOf } from './damage.js';
+import { DamagedError, entriesOf } from './damage.js';
 import { Gate, type Way } from './gate.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';
@@ -16,6 +16,8 @@ export const OPERATIONS = [
   'extend',
   'release',
   'setLimit',
+  'setRate',
+  'setGroupLimit',
   'addPermits',
   'adopt',
   'revoke',
@@ -28,6 +30,10 @@ export type Push =
   | {
       readonly kind: 'ended';
       readonly args: Parameters<NonNullable<GrantListener['onEnded']>>;
+    }
+  | {
+      readonly kind: 'turn';
+      readonly args: Parameters<NonNullable<GrantListener['onTurn']>>;
     };
 
 /**
@@ -90,7 +96,7 @@ export class SimulatedServer extends Gate {
   readonly #pushed = new Map<string, QueueGrant[]>();
 
   constructor({ clock, history, scheduler, open }: ServerOptions) {
-    super(scheduler, new Damage());
+    super(scheduler);
     this.clock = clock;
     this.#history = history;
     this.#open = open ?? (() => new MemoryBackend({ clock }));
@@ -129,7 +135,7 @@ export class SimulatedServer extends Gate {
   }
 
   loseData(): void {
-    this.#history.record({ ...this.#now(), type: 'server', change: 'empty' });
+    this.#history.record('server', { type: 'server', change: 'empty' });
     this.#renew([]);
   }
 
@@ -138,7 +144,7 @@ export class SimulatedServer extends Gate {
     const last = this.#log.findLastIndex(({ time }) => time <= since);
     const kept = this.#log.slice(0, last + 1);
     const upTo = sumOf(kept.map(({ events }) => events));
-    this.#history.record({ ...this.#now(), type: 'server', change: 'restored', upTo });
+    this.#history.record('server', { type: 'server', change: 'restored', upTo });
     this.#renew(kept);
   }
 
@@ -155,12 +161,8 @@ export class SimulatedServer extends Gate {
   }
 
   step(by: number): void {
-    this.#history.record({ ...this.#now(), type: 'server', change: 'stepped', step: by });
+    this.#history.record('server', { type: 'server', change: 'stepped', step: by });
     this.clock.step(by);
-  }
-
-  #now() {
-    return { at: this.scheduler.now, process: 'server' };
   }
 
   #renew(log: Logged[]): void {
@@ -236,8 +238,7 @@ export class SimulatedServer extends Gate {
     const { process: client, time, sent, unheard } = asked;
     const operation = asked.operation === 'acquireTogether' ? 'acquire' : asked.operation;
     const { name } = call.key;
-    this.#history.record({
-      ...this.#now(),
+    this.#history.record('server', {
       type: 'served',
       operation,
       semaphore: name,
@@ -281,6 +282,7 @@ export class SimulatedServer extends Gate {
     store.listen?.(client, prefix, {
       onGrants: (...args) => push({ kind: 'grants', args }),
       onEnded: (...args) => push({ kind: 'ended', args }),
+      onTurn: (...args) => push({ kind: 'turn', args }),
       onHealth: () => undefined,
     });
   }

@@ -9,10 +9,10 @@ export interface Conditions {
   readonly duplicate: number;
   /** That a command runs seconds later, behind others that were sent after it. */
   readonly straggle: number;
-  /** Subscriptions are refused. */
-  readonly refuseSubscriptions: boolean;
-  /** Commands that write are refused, as without rights. */
-  readonly refuseWrites: boolean;
+  /** 1: subscriptions are refused. */
+  readonly refuseSubscriptions: number;
+  /** 1: commands that write are refused, as without rights. */
+  readonly refuseWrites: number;
 }
 
 const FINE: Conditions = {
@@ -22,8 +22,8 @@ const FINE: Conditions = {
   losePushes: 0,
   duplicate: 0,
   straggle: 0,
-  refuseSubscriptions: false,
-  refuseWrites: false,
+  refuseSubscriptions: 0,
+  refuseWrites: 0,
 };
 
 /** Conditions now: the worst of all faults that strike. */
@@ -44,16 +44,11 @@ export class Weather {
   #sum(): void {
     const faults = [FINE, ...this.#faults];
     const worst = (name: keyof Conditions): number =>
-      Math.max(...faults.map((fault) => Number(fault[name] ?? 0)));
-    this.now = {
-      latency: worst('latency'),
-      loseCommands: worst('loseCommands'),
-      loseReplies: worst('loseReplies'),
-      losePushes: worst('losePushes'),
-      duplicate: worst('duplicate'),
-      straggle: worst('straggle'),
-      refuseSubscriptions: worst('refuseSubscriptions') > 0,
-      refuseWrites: worst('refuseWrites') > 0,
-    };
+      Math.max(...faults.map((fault) => fault[name] ?? 0));
+    const names = Object.keys(FINE) as (keyof Conditions)[];
+    this.now = Object.fromEntries(names.map((name) => [name, worst(name)])) as Record<
+      keyof Conditions,
+      number
+    >;
   }
 }

@@ -1,6 +1,7 @@
 import type { Backend } from '../../../src/index.js';
 import { QuorumBackend } from '../../../src/backends/quorum/quorum-backend.js';
 import type { QuorumSettings } from '../../../src/backends/quorum/quorum.js';
+import type { HistoryEvent } from '../../history/events.js';
 import { History } from '../history.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
@@ -11,8 +12,8 @@ import { Mailbox } from '../workload/mailbox.js';
 import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
 import { ServerClock } from './clocks.js';
 import type { Gate } from './gate.js';
-import { Link, RemoteBackend } from './link.js';
-import { NodeGate, RemoteNode } from './node-gate.js';
+import { Link, remoteBackend } from './link.js';
+import { NodeGate, remoteNode } from './node-gate.js';
 import { KeeperThread } from './keeper-thread.js';
 import { listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
@@ -36,7 +37,7 @@ const OFF = 30_000;
 /** Everything that one seed makes: processes, what they do, the network, and the servers. */
 export class World {
   readonly scheduler = new Scheduler();
-  readonly history = new History();
+  readonly history: History;
   readonly settings: Settings;
   readonly terms: WorkloadTerms;
   readonly watch: HandleWatch;
@@ -49,18 +50,16 @@ export class World {
   readonly #lives: number[] = [];
   #stopping = false;
 
-  constructor(settings: Settings, openStore?: OpenStore) {
+  constructor(
+    settings: Settings,
+    read: (event: HistoryEvent) => void,
+    openStore: OpenStore | undefined,
+  ) {
+    this.history = new History(this.scheduler, read);
     this.settings = settings;
     this.terms = drawTerms(settings);
     const { seed, nodes } = settings;
-    this.history.record({
-      at: 0,
-      process: 'world',
-      type: 'run',
-      seed,
-      nodes,
-      semaphores: this.#everyName(),
-    });
+    this.history.record('world', { type: 'run', seed, nodes, semaphores: this.#everyName() });
     this.watch = new HandleWatch(this.scheduler, this.history);
     this.#gates = Array.from({ length: nodesIn(settings) }, (_, i) => this.#makeGate(i, openStore));
     const { without = [] } = settings;
@@ -100,8 +99,8 @@ export class World {
       return new Link(process, gate, network, resends);
     });
     process.onKilled.push(() => links.forEach((link) => link.abandon()));
-    const { history, scheduler, terms, watch } = this;
-    history.record({ at: scheduler.now, process: name, type: 'started', rate });
+    const { history, terms, watch } = this;
+    history.record(name, { type: 'started', rate });
     const { seed } = this.settings;
     const backend = this.#backendOver(links, process);
     const keeper = this.#keeperOf(process);
@@ -117,15 +116,14 @@ export class World {
     });
     this.#incarnations.set(slot, { process, links, crew, keeper });
     if (this.#stopping) crew.stop();
-    process.runAt(scheduler.now, () => crew.start());
+    process.runAt(this.scheduler.now, () => crew.start());
   }
 
   stall({ process }: Incarnation, duration: number): void {
     const from = this.scheduler.now;
     const until = from + duration;
     process.stalledUntil = Math.max(process.stalledUntil, until);
-    const { name } = process;
-    this.history.record({ at: from, process: name, type: 'stall', from, until });
+    this.history.record(process.name, { type: 'stall', from, until });
   }
 
   kill(slot: number): void {
@@ -139,8 +137,8 @@ export class World {
     const { process } = this.incarnation(slot);
     if (!process.alive) return;
     for (const phase of ['begin', 'end'] as const) {
-      const what = { process: 'world', type: 'fault', fault: -1, kind: 'kill-process' } as const;
-      this.history.record({ at: this.scheduler.now, ...what, phase, targets: [process.name] });
+      const what = { type: 'fault', fault: -1, kind: 'kill-process' } as const;
+      this.history.record('world', { ...what, phase, targets: [process.name] });
     }
     this.kill(slot);
     this.start(slot);
@@ -203,9 +201,7 @@ export class World {
   async recordEnd(): Promise<void> {
     const left = await Promise.all(this.#gates.map((gate) => gate.remains(this.#everyName())));
     const alive = [...this.#incarnations.values()].filter(({ process }) => process.alive);
-    this.history.record({
-      at: this.scheduler.now,
-      process: 'world',
+    this.history.record('world', {
       type: 'final',
       held: sumOf(left.map(({ held }) => held)),
       waiting: sumOf(left.map(({ waiting }) => waiting)),
@@ -240,10 +236,10 @@ export class World {
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
     const [only] = links;
-    if (links.length === 1 && only !== undefined) return new RemoteBackend(only);
+    if (links.length === 1 && only !== undefined) return remoteBackend(only);
     const lists = listsAt(this.scheduler.now, this.settings);
     const used = [...new Set(lists.flat())];
-    const nodes = links.flatMap((link, i) => (used.includes(i) ? new RemoteNode(link) : []));
+    const nodes = links.flatMap((link, i) => (used.includes(i) ? remoteNode(link) : []));
     return new QuorumBackend(nodes, clock, this.settings.moved === true ? named(lists) : {});
   }
 }

@@ -5,14 +5,14 @@
 -- and the rate as ''. The state has 'amount,period,burst,until,tat,granted' of each: until is empty
 -- where it is stored, else that is when callers that name none are free of it; granted is when the
 -- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
--- has ',returned' besides: by how much settlements have moved its tat back. All in microseconds.
+-- has ',returned' besides: by how much all but time has moved its tat back. All in microseconds.
 -- room: rates
 -- include: rooms records
 -- A meter by its terms, or 'none', which holds no request back, whatever callers name.
 local function meter_of(terms, till, tat, granted, returned)
   local amount, period, burst = string.match(terms, '^(%d+),(%d+),(%d+)$')
   if not amount then
-    return { text = 'none', till = '', tat = 0, granted = 0, returned = 0 }
+    return { text = 'none', till = '', tat = 0, granted = 0, returned = returned }
   end
   return {
     text = terms, till = till, period = period + 0, interval = period / amount, burst = burst + 0,
@@ -24,32 +24,37 @@ end
 function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
   local m = meter_of(terms, till, before.tat, before.granted, before.returned)
-  if before.interval and m.interval and before.interval ~= m.interval and m.tat > m.granted then
+  if not m.interval then
+    m.returned = m.returned + math.max(0, before.tat - s.now)
+  elseif before.interval and before.interval ~= m.interval and m.tat > m.granted then
     m.tat = math.ceil(s.now + math.max(m.tat - s.now, 0) * m.interval / before.interval)
-    m.granted = s.now
+    m.granted, m.returned = s.now, m.returned + math.max(0, before.tat - m.tat)
   end
   s.meters[name] = m
   return m
 end
 
--- Terms that no caller has named for long are over: what was used of them counts for the next.
+-- Terms that no caller has named for long are over: what was used of them counts for the next, and
+-- tickets may still settle what they were charged.
 function rates.read(s, name, text)
   local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
-  local m = meter_of(terms or text, till, terms and tat + 0, terms and granted + 0, tonumber(returned or '') or 0)
+  if not terms then
+    s.meters[name] = meter_of('none', nil, nil, nil, tonumber(string.match(text, '%d*$')) or 0)
+    return
+  end
+  local m = meter_of(terms, till, tat + 0, granted + 0, tonumber(returned) or 0)
   if s.now < m.granted then
     -- The clock was set back: the wait is as long as it was then.
-    m.tat, m.granted = m.tat - (m.granted - s.now), s.now
+    local back = m.granted - s.now
+    m.tat, m.granted, m.returned = m.tat - back, s.now, m.returned + back
   end
-  m.is_on = m.interval and (till == '' or till + 0 > s.now)
-  s.meters[name] = (m.is_on or not m.interval or m.tat > s.now) and m or nil
+  m.is_on = till == '' or till + 0 > s.now
+  s.meters[name] = (m.is_on or m.tat > s.now or s.count > 0) and m or nil
 end
 
 local function meter_text(s, name, word)
   local m = s.meters[name]
-  if not m.interval then
-    return word .. 'none'
-  end
-  local text = word .. string.format('%s,%s,%d,%d', m.text, m.till, m.tat, m.granted)
+  local text = word .. (m.interval and string.format('%s,%s,%d,%d', m.text, m.till, m.tat, m.granted) or m.text)
   return name == '' and text or text .. ',' .. text_of(m.returned)
 end
 

@@ -37,14 +37,14 @@ end
 local function read_state(s)
   local state, known = redis.call('HGET', s.info, 'state'), {}
   local last, limit, more = string.match(state or '', '^(%d+) (%d+)(.*)$')
+  s.members = redis.call('ZCARD', s.tickets)
+  s.count = math.max(s.members - 1, 0)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
     read_word(s, known, word, value)
   end
   -- Numbers have 16 digits, always.
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
-  s.members, s.waiting = redis.call('ZCARD', s.tickets), redis.call('HLEN', s.requests)
-  s.count = math.max(s.members - 1, 0)
-  s.held = (known.held or s.count) + 0
+  s.waiting, s.held = redis.call('HLEN', s.requests), (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
   s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
   s.led = known.capped or ''
