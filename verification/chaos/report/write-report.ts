@@ -32,8 +32,8 @@ export function writeReport(folder: string, report: Report): string {
     { file: 'timeline.svg', title: 'The whole run', span: whole },
     { file: 'close-up.svg', title: 'Close-up', span: closeUp(run, violations) },
   ];
-  for (const { file, ...options } of pictures) {
-    writeFileSync(join(folder, file), drawTimeline(run, options));
+  for (const { file, title, span } of pictures) {
+    writeFileSync(join(folder, file), drawTimeline(run, title, span));
   }
   const path = join(folder, 'report.md');
   writeFileSync(path, markdown(report, pictures));
@@ -63,8 +63,8 @@ function markdown(
     ),
     ...pictures.map(({ file, title }) => `![${title}](${file})`),
     [
-      'Bands are faults. In a close-up each colour of a slot is one worker and its successors. What is believed in beyond',
-      'what is held are tickets that a fault took and whose holders could not know it yet.',
+      'Bands are faults. What is believed in beyond what is held are tickets that a fault took and whose holders could not',
+      'know it yet.',
     ].join(' '),
     '## Plan',
     `\`\`\`text\n${describePlan(plan.slice(0, PLANNED))}\n\`\`\``,
