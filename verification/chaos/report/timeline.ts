@@ -1,3 +1,4 @@
+import { boxes, FAINT, line, round, svg, text } from '../../support/svg.js';
 import type { Fault, RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
 import { UncertainHolds } from '../checker/uncertain-holds.js';
@@ -15,19 +16,12 @@ const NEAR = 4;
 /** Bands with the names of more faults would cover each other: each kind has a row then. */
 const NAMED = 40;
 
-const [INK, FAINT, RED] = ['#1f2937', '#6b7280', '#dc2626'];
+const RED = '#dc2626';
 const [BELIEVED, HELD] = ['#f59e0b', '#0f766e'];
 const STRIP = '#5eb5ab';
 
 /** Where a moment is, in pixels from the left. */
 type Scale = (at: number) => number;
-
-interface Box {
-  readonly from: number;
-  readonly to: number;
-  readonly y: number;
-  readonly height: number;
-}
 
 /** The holder of each slot, the number of permits held, and the faults, as SVG. */
 export function drawTimeline(run: RunRecord, title: string, span: Span): string {
@@ -40,7 +34,6 @@ export function drawTimeline(run: RunRecord, title: string, span: Span): string 
   };
   const faults = run.faults.filter(({ from, to }) => to >= span.from && from <= span.to);
   const parts = [
-    text(title, { x: 16, y: 28, size: 16, fill: INK }),
     text('believed in', { x: WIDTH - 120, y: 28, fill: BELIEVED }),
     text('held', { x: WIDTH - 48, y: 28, fill: HELD }),
     ...(faults.length > NAMED ? rows(faults, x) : bands(faults, x, bottom)),
@@ -48,12 +41,7 @@ export function drawTimeline(run: RunRecord, title: string, span: Span): string 
     ...lines(run, x, bottom),
     ...seconds(run, span, x, bottom),
   ];
-  const height = bottom + 50;
-  const size = `width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}"`;
-  const font = 'font-family="Helvetica, Arial, sans-serif"';
-  const paper = `<rect width="100%" height="100%" fill="#fff"/>`;
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${font}>`;
-  return `${[head, paper, ...parts, '</svg>'].join('\n')}\n`;
+  return svg(WIDTH, bottom + 50, title, parts);
 }
 
 /** Over everything, each with its name above. */
@@ -97,7 +85,7 @@ function slots({ header, holds }: RunRecord, span: Span, x: Scale): string[] {
   }
   return drawn.flatMap((spans, slot) => {
     const y = TOP + slot * LANE;
-    const place = { x: LEFT - 8, y: y + 0.65 * LANE, fill: INK, anchor: 'end' } as const;
+    const place = { x: LEFT - 8, y: y + 0.65 * LANE, anchor: 'end' } as const;
     const area = { y: y + 0.15 * LANE, height: 0.7 * LANE };
     return [
       text(`slot ${slot}`, place),
@@ -121,7 +109,7 @@ function lines(run: RunRecord, x: Scale, bottom: number): string[] {
   const most = Math.max(run.header.limit, ...believed.map(([, level]) => level));
   const y = (level: number): number => bottom - (level / most) * LINES;
   const path = (points: readonly (readonly [number, number])[], colour: string): string => {
-    const steps = points.map(([at, level]) => `H${at.toFixed(1)}V${y(level).toFixed(1)}`);
+    const steps = points.map(([at, level]) => `H${round(at)}V${round(y(level))}`);
     return line(`M${LEFT} ${bottom}${steps.join('')}H${WIDTH - RIGHT}`, colour);
   };
   const levelNames = Array.from({ length: most + 1 }, (_, level) =>
@@ -174,37 +162,7 @@ function seconds({ header }: RunRecord, span: Span, x: Scale, bottom: number): s
     const place = { x: x(header.at + at * 1000), y: bottom + 18, fill: FAINT };
     names.push(text(String(at), { ...place, anchor: 'middle' }));
   }
-  const title = { x: (LEFT + WIDTH - RIGHT) / 2, y: bottom + 38, fill: INK };
+  const title = { x: (LEFT + WIDTH - RIGHT) / 2, y: bottom + 38 };
   const axis = line(`M${LEFT} ${TOP}V${bottom}H${WIDTH - RIGHT}`, FAINT);
   return [axis, ...names, text('seconds', { ...title, anchor: 'middle' })];
-}
-
-interface TextStyle {
-  readonly x: number;
-  readonly y: number;
-  readonly fill: string;
-  readonly size?: number;
-  readonly anchor?: 'middle' | 'end';
-  /** Degrees, clockwise. */
-  readonly turn?: number;
-}
-
-function text(words: string, { x, y, fill, size = 12, anchor, turn }: TextStyle): string {
-  const place = `x="${x.toFixed(1)}" y="${y.toFixed(1)}"`;
-  const anchored = anchor === undefined ? '' : ` text-anchor="${anchor}"`;
-  const turned = turn === undefined ? '' : ` transform="rotate(${turn} ${x.toFixed(1)} ${y})"`;
-  return `<text ${place} fill="${fill}" font-size="${size}"${anchored}${turned}>${words}</text>`;
-}
-
-/** One path for many takes a fraction of the space. */
-function boxes(drawn: readonly Box[], fill: string, opacity: number): string {
-  const parts = drawn.map(({ from, to, y, height }) => {
-    const width = Math.max(to - from, 0.5);
-    return `M${from.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h${(-width).toFixed(1)}z`;
-  });
-  return `<path d="${parts.join('')}" fill="${fill}" opacity="${opacity}"/>`;
-}
-
-function line(path: string, stroke: string, more = ''): string {
-  return `<path d="${path}" fill="none" stroke="${stroke}" ${more}/>`;
 }
