@@ -1,3 +1,5 @@
+import { markdownTable } from '../support/markdown-table.js';
+
 /** All that was measured at one moment, in MiB or pieces, by what it is of. */
 export interface Sample {
   /** Seconds since the start. */
@@ -78,9 +80,10 @@ export function reportOf(
     'because pools and caches fill at first. Slope: least squares. A figure counts as growing when the slope adds up to',
     `more than ${MOST_GROWTH * 100} % of its mean over the rest of the run, and to more than ${LEAST_GROWTH} (MiB or pieces).`,
     '',
-    '| figure | first | last | mean | slope a minute | in all | grows |',
-    '| --- | ---: | ---: | ---: | ---: | ---: | --- |',
-    ...figures.map(rowOf),
+    markdownTable(
+      ['figure', 'first', 'last', 'mean', 'slope a minute', 'in all', 'grows'],
+      figures.map(rowOf),
+    ),
     '',
     'After `close()` in every worker:',
     '',
@@ -91,9 +94,9 @@ export function reportOf(
   ].join('\n');
 }
 
-function rowOf({ name, first, last, mean, slope, growth, grows }: Figure): string {
+function rowOf({ name, first, last, mean, slope, growth, grows }: Figure): string[] {
   const isMemory = /heap|resident|memory/.test(name);
   const show = (value: number): string => (isMemory ? `${value.toFixed(2)} MiB` : value.toFixed(1));
   const cells = [...[first, last, mean, slope].map(show), `${(growth * 100).toFixed(1)} %`];
-  return `| ${[name, ...cells, grows ? '**yes**' : 'no'].join(' | ')} |`;
+  return [name, ...cells, grows ? '**yes**' : 'no'];
 }

@@ -156,7 +156,7 @@ function levels(
 function seconds({ header }: RunRecord, span: Span, x: Scale, bottom: number): string[] {
   const [from, to] = [span.from - header.at, span.to - header.at].map((ms) => ms / 1000);
   const least = ((to ?? 0) - (from ?? 0)) / 10;
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((round) => round >= least) ?? 1000;
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((whole) => whole >= least) ?? 1000;
   const names = [];
   for (let at = Math.ceil((from ?? 0) / step) * step; at <= (to ?? 0); at += step) {
     const place = { x: x(header.at + at * 1000), y: bottom + 18, fill: FAINT };
