@@ -81,7 +81,11 @@ class Reader {
         this.#final = event;
         break;
       // What simulations alone write.
-      default:
+      case 'started':
+      case 'served':
+      case 'server':
+      case 'crash':
+        break;
     }
   }
 
