@@ -5,7 +5,7 @@ import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';
 import type { HistoryEvent, Violation } from '../history/events.js';
-import { machineTime } from './history/machine-time.js';
+import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
 import { Recorder } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';

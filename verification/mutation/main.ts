@@ -5,7 +5,7 @@ import { markdownTable } from '../support/markdown-table.js';
 import { LUA_FILES, runLua } from './lua-run.js';
 import type { Mutant, Outcome, Result } from './mutant.js';
 import { ROOT } from './scratch-tree.js';
-import type { Progress } from './typescript-run.js';
+import type { Progress } from './judge-all.js';
 import { TYPESCRIPT_FILES, runTypeScript } from './typescript-run.js';
 
 const USAGE = `npm run mutation -- [--only PART]... [--every N] [--again FILE] [--quick] [--workers N] [--output FILE]

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { FaultEvent } from '../../history/events.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 import type { Topology } from '../topologies/topology.js';
 import type { Crew } from '../workers/crew.js';

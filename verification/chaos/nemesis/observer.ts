@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Semaphore, type SemaphoreState } from '../../../src/index.js';
 import type { SemaphoreTerms } from '../../history/events.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 import { type Address, connect, type Connection } from '../topologies/connect.js';
 

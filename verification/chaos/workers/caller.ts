@@ -8,7 +8,7 @@ import {
 } from '../../../src/index.js';
 import type { Invocation, Outcome } from '../../history/events.js';
 import type { RandomNumbers } from '../../../test/support/random-numbers.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { NewEvent, Recorder } from '../history/recorder.js';
 import { certainUntil, type HolderWatch } from './holder-watch.js';
 
