@@ -1,16 +1,10 @@
 import { createClient } from 'redis';
 
-export interface ServerFacts {
-  /** As in `redis-server 7.0.15`. */
-  readonly name: string;
-  readonly pid: number;
-}
-
 /**
- * One connection, one question. Rejects when there is no answer within the timeout, in
- * milliseconds.
+ * What a server is, as in `redis-server 7.0.15`. Rejects when there is no answer within the
+ * timeout, in milliseconds.
  */
-export async function askServer(url: string, within: number): Promise<ServerFacts> {
+export async function askServer(url: string, within: number): Promise<string> {
   const client = createClient({
     url,
     socket: { connectTimeout: within, reconnectStrategy: false },
@@ -20,20 +14,15 @@ export async function askServer(url: string, within: number): Promise<ServerFact
   const silence = setTimeout(() => client.isOpen && client.destroy(), within);
   try {
     await client.connect();
-    return factsOf(await client.info('server'));
+    return nameIn(await client.info('server'));
   } finally {
     clearTimeout(silence);
     if (client.isOpen) client.destroy();
   }
 }
 
-function factsOf(info: string): ServerFacts {
-  const field = (name: string): string | undefined =>
-    new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];
-  const valkey = field('valkey_version');
-  const name =
-    valkey === undefined
-      ? `redis-server ${field('redis_version') ?? ''}`
-      : `valkey-server ${valkey}`;
-  return { name: name.trim(), pid: Number(field('process_id') ?? -1) };
+function nameIn(info: string): string {
+  const [, kind = 'redis', version = ''] =
+    /^(valkey)_version:(\S+)/m.exec(info) ?? /^(redis)_version:(\S+)/m.exec(info) ?? [];
+  return `${kind}-server ${version}`.trim();
 }

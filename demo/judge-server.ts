@@ -1,42 +1,36 @@
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 import { Judge, type Visit } from './judge.js';
-import { listenOnLoopback } from './loopback-port.js';
 
-/** Milliseconds that an answer takes. */
-interface AnswerTime {
-  readonly fastest: number;
-  readonly slowest: number;
-}
-
-const ANSWER_TIME: AnswerTime = { fastest: 150, slowest: 300 };
+/** Milliseconds that an answer takes, at least and at most. */
+const [FASTEST, SLOWEST] = [150, 300];
 
 /** The HTTP server that must never have more requests in flight than the limit. */
 export class JudgeServer {
   readonly judge: Judge;
   readonly #server: Server;
-  readonly #answerTime: AnswerTime;
-  #port = 0;
   readonly #answers = new Map<Visit, NodeJS.Timeout>();
   readonly #arrivalListeners = new Set<(visit: Visit) => void>();
 
-  static async start(allowed: number, answerTime = ANSWER_TIME): Promise<JudgeServer> {
-    const started = new JudgeServer(allowed, answerTime);
-    started.#port = await listenOnLoopback(started.#server);
+  static async start(allowed: number): Promise<JudgeServer> {
+    const started = new JudgeServer(allowed);
+    await once(started.#server.listen(0, '127.0.0.1'), 'listening');
     return started;
   }
 
-  private constructor(allowed: number, answerTime: AnswerTime) {
+  private constructor(allowed: number) {
     this.judge = new Judge(allowed);
-    this.#answerTime = answerTime;
     this.#server = createServer((request, response) => this.#serve(request, response));
     // A worker may wait longer between two requests than the default of 5 s.
     this.#server.keepAliveTimeout = 60_000;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    const address = this.#server.address();
+    if (typeof address !== 'object') throw new Error('listening, but on no port');
+    return `http://127.0.0.1:${address?.port}`;
   }
 
   /** Never answers the newest request in flight: its worker then holds its permit for certain. */
@@ -85,8 +79,7 @@ export class JudgeServer {
       this.judge.leave(visit, 'answered');
       response.end('done');
     };
-    const { fastest, slowest } = this.#answerTime;
-    this.#answers.set(visit, setTimeout(answer, randomInt(fastest, slowest)));
+    this.#answers.set(visit, setTimeout(answer, randomInt(FASTEST, SLOWEST)));
     response.once('close', () => {
       clearTimeout(this.#answers.get(visit));
       this.#answers.delete(visit);

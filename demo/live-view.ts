@@ -1,4 +1,3 @@
-import { atEnd } from './cleanup.js';
 import { drawFrame, EVENTS_SHOWN } from './frame.js';
 import { choosePaint } from './paint.js';
 import type { Scene, View } from './scene.js';
@@ -28,7 +27,7 @@ export class LiveView implements View {
     this.#output = output;
     scene.board.on('event', (text) => this.#remember(text));
     output.write(HIDE_CURSOR + NO_WRAP);
-    atEnd(() => this.end());
+    process.once('exit', () => this.end());
     this.#draw();
     this.#timer = setInterval(() => this.#draw(), PERIOD);
   }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+import { makeTemporaryFolder } from '../test/support/temporary-folder.js';
 
 import { Board } from './board.js';
 import { bundleWorkers } from './bundle-workers.js';
-import { endAfter } from './cleanup.js';
 import { type DemoOptions, HELP, readCommandLine, UsageError } from './command-line.js';
 import { JudgeServer } from './judge-server.js';
 import { killAHolder } from './kill-a-holder.js';
@@ -11,7 +13,6 @@ import { OneProcessCrew } from './one-process-crew.js';
 import { type OpenBackend, openBackend } from './open-backend.js';
 import { ProcessCrew } from './process-crew.js';
 import { type Facts, prove } from './proof.js';
-import { makeTemporaryFolder } from './temporary-folder.js';
 import { openView } from './view.js';
 
 // Leaves npm and tsx a second and a half to start, so that the whole never takes more than 15 s.
@@ -27,8 +28,7 @@ interface Stage {
 
 async function runDemo(options: DemoOptions): Promise<boolean> {
   const { workers, permits, allowed } = options;
-  const folder = makeTemporaryFolder();
-  const backend = await openBackend(folder);
+  const backend = await openBackend();
   console.log(
     `redsem demo: ${workers} workers call an HTTP server under a semaphore of ${permits}`,
   );
@@ -37,7 +37,7 @@ async function runDemo(options: DemoOptions): Promise<boolean> {
   const board = new Board(workers, permits);
   const view = openView({ board, judge: server.judge }, process.stdout);
   try {
-    const facts = await perform({ options, server, board }, backend, folder);
+    const facts = await perform({ options, server, board }, backend);
     view.end();
     const { lines, holds } = prove(facts);
     console.log(`\n${lines.join('\n')}`);
@@ -50,12 +50,12 @@ async function runDemo(options: DemoOptions): Promise<boolean> {
 }
 
 /** Starts the workers, lets them work, kills one if they are processes, and stops them. */
-async function perform(stage: Stage, backend: OpenBackend, folder: string): Promise<Facts> {
+async function perform(stage: Stage, backend: OpenBackend): Promise<Facts> {
   const { options, server, board } = stage;
   const crew =
     backend.redisUrl === undefined
       ? new OneProcessCrew(options, server.url, board)
-      : newProcessCrew(stage, backend.redisUrl, folder);
+      : newProcessCrew(stage, backend.redisUrl);
   await crew.start();
   const started = performance.now();
   const duration = Math.min(options.seconds * 1000, CURTAIN - started);
@@ -73,12 +73,28 @@ async function perform(stage: Stage, backend: OpenBackend, folder: string): Prom
   return { backend: description, crew: crew.description, workers, judge, killing, lost, problems };
 }
 
-function newProcessCrew(stage: Stage, redisUrl: string, folder: string): ProcessCrew {
+function newProcessCrew(stage: Stage, redisUrl: string): ProcessCrew {
   const { options, server, board } = stage;
   const prefix = `redsem-demo-${randomBytes(6).toString('hex')}`;
   const { permits: limit, ttl, workers } = options;
   const assignment = { redisUrl, judgeUrl: server.url, prefix, limit, ttl };
-  return new ProcessCrew(workers, bundleWorkers(folder), assignment, board);
+  return new ProcessCrew(workers, bundleWorkers(makeTemporaryFolder()), assignment, board);
+}
+
+/**
+ * Whatever hangs, and however it is ended short of SIGKILL: folders, servers and workers go with
+ * it.
+ */
+function endCleanly(): void {
+  setTimeout(() => {
+    console.error(`demo: not finished after ${DEADLINE / 1000} s, ended by its deadline`);
+    process.exit(1);
+  }, DEADLINE - performance.now()).unref();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  }
+  // The reader of the output may leave, as in `npm run demo | head`.
+  process.stdout.on('error', () => process.exit(1));
 }
 
 async function main(): Promise<void> {
@@ -88,7 +104,7 @@ async function main(): Promise<void> {
       console.log(HELP);
       return;
     }
-    endAfter(DEADLINE);
+    endCleanly();
     if (!(await runDemo(options))) process.exitCode = 1;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

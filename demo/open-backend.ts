@@ -1,6 +1,5 @@
+import { findServer, startServer } from '../test/support/redis-server.js';
 import { askServer } from './ask-server.js';
-import { chooseBackend } from './find-redis.js';
-import { startOwnServer } from './own-redis-server.js';
 
 export interface OpenBackend {
   /** Which and why, in one line. */
@@ -14,24 +13,28 @@ export interface OpenBackend {
 const ANSWER_LIMIT = 2000;
 const nothingToStop = (): Promise<void> => Promise.resolve();
 
-/** Finds out where the semaphore will live and makes sure that it answers there. */
-export async function openBackend(folder: string): Promise<OpenBackend> {
-  const choice = chooseBackend(process.env);
-  if (choice.kind === 'memory') {
-    const description = `memory, in one process (${choice.why})`;
-    return { description, redisUrl: undefined, stop: nothingToStop };
-  }
-  if (choice.kind === 'url') {
-    const shown = withoutPassword(choice.url);
-    const { name } = await askServer(choice.url, ANSWER_LIMIT).catch((error: unknown) => {
+/**
+ * Finds out where the semaphore will live and makes sure that it answers there.
+ * @throws when REDIS_SERVER names no program
+ */
+export async function openBackend(): Promise<OpenBackend> {
+  const { REDIS_URL: url = '', REDIS_SERVER: program = '' } = process.env;
+  if (url !== '') {
+    const shown = withoutPassword(url);
+    const name = await askServer(url, ANSWER_LIMIT).catch((error: unknown) => {
       throw new Error(`no answer from ${shown} (REDIS_URL): ${String(error)}`);
     });
-    const description = `${name} at ${shown} (REDIS_URL)`;
-    return { description, redisUrl: choice.url, stop: nothingToStop };
+    return { description: `${name} at ${shown} (REDIS_URL)`, redisUrl: url, stop: nothingToStop };
   }
-  const { url, name, stop } = await startOwnServer(choice.path, folder);
-  const place = url.replace('redis://', '');
-  return { description: `${name} (${choice.why}), started on ${place}`, redisUrl: url, stop };
+  if (findServer() === undefined) {
+    const description = 'memory, in one process (no REDIS_URL, no redis-server on PATH)';
+    return { description, redisUrl: undefined, stop: nothingToStop };
+  }
+  const server = await startServer();
+  const name = await askServer(server.url, ANSWER_LIMIT);
+  const why = program === '' ? 'found on PATH' : 'REDIS_SERVER';
+  const description = `${name} (${why}), started on 127.0.0.1:${server.port}`;
+  return { description, redisUrl: server.url, stop: () => server.stop() };
 }
 
 function withoutPassword(text: string): string {

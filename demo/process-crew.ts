@@ -1,12 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { startProgram, type WorkerProcess } from '../test/support/worker-process.js';
 import type { Board } from './board.js';
 import { type ClientName, CLIENTS } from './bundle-workers.js';
-import { atEnd } from './cleanup.js';
 import type { Crew } from './crew.js';
 import { isWorkerReport } from './work-loop.js';
-import { type Assignment, toEnvironment } from './worker-assignment.js';
+import type { Assignment } from './worker-process.js';
 
 const START_LIMIT = 6000;
 const STOP_LIMIT = 1500;
@@ -18,7 +17,7 @@ export class ProcessCrew implements Crew {
   readonly #files: Record<ClientName, string>;
   readonly #assignment: Omit<Assignment, 'worker'>;
   readonly #board: Board;
-  readonly #children = new Map<number, ChildProcess>();
+  readonly #children = new Map<number, WorkerProcess>();
   readonly #killed = new Set<number>();
   #stopping = false;
 
@@ -37,8 +36,7 @@ export class ProcessCrew implements Crew {
   }
 
   async start(): Promise<void> {
-    atEnd(() => this.#killAll());
-    for (let worker = 1; worker <= this.#workers; worker += 1) this.#fork(worker);
+    for (let worker = 1; worker <= this.#workers; worker += 1) void this.#follow(worker);
     await this.#until(START_LIMIT, () => this.#board.problems.length > 0 || this.#starting() === 0);
     if (this.#board.problems.length > 0) throw new Error(this.#board.problems.join('\n'));
     if (this.#starting() > 0) {
@@ -48,13 +46,12 @@ export class ProcessCrew implements Crew {
 
   kill(worker: number): void {
     this.#killed.add(worker);
-    this.#children.get(worker)?.kill('SIGKILL');
+    this.#children.get(worker)?.kill();
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    // A worker that has just ended gets no message; its exit is judged elsewhere.
-    for (const child of this.#children.values()) child.send('stop', () => {});
+    for (const child of this.#children.values()) child.send({ type: 'stop' });
     await this.#until(STOP_LIMIT, () => this.#children.size === 0);
     const late = [...this.#children.keys()];
     if (late.length === 0) return;
@@ -68,36 +65,28 @@ export class ProcessCrew implements Crew {
     return this.#board.workers.filter(({ state }) => state === 'starting').length;
   }
 
-  #fork(worker: number): void {
+  /** Starts a worker, and shows what it reports until it has ended. */
+  async #follow(worker: number): Promise<void> {
     const client = CLIENTS[(worker - 1) % CLIENTS.length] ?? 'redis';
-    const child = fork(this.#files[client], {
-      // Not those of the parent, which load tsx.
-      execArgv: [],
-      env: { ...process.env, ...toEnvironment({ ...this.#assignment, worker }) },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
+    const child = startProgram([this.#files[client]], { ...this.#assignment, worker });
     this.#children.set(worker, child);
-    let complaint = '';
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      complaint = (complaint + text).slice(-2000);
-    });
-    child.on('message', (report) => {
-      if (isWorkerReport(report)) this.#board.update(report);
-    });
-    child.once('error', (error) => this.#fail(worker, error.message));
-    child.once('close', (code, signal) => {
-      this.#children.delete(worker);
-      if (this.#killed.has(worker) || (this.#stopping && code === 0)) return;
-      this.#fail(worker, `it ended with ${signal ?? `exit code ${code}`}\n${complaint}`.trimEnd());
-    });
+    const end = await this.#reportsOf(child);
+    this.#children.delete(worker);
+    const { code } = await child.exited;
+    if (this.#killed.has(worker) || (this.#stopping && code === 0)) return;
+    this.#board.update({ worker, state: 'failed', problem: end });
   }
 
-  #fail(worker: number, problem: string): void {
-    this.#board.update({ worker, state: 'failed', problem });
-  }
-
-  #killAll(): void {
-    for (const child of this.#children.values()) child.kill('SIGKILL');
+  /** Why there are no more. */
+  async #reportsOf(child: WorkerProcess): Promise<string> {
+    try {
+      for (;;) {
+        const { data } = await child.next('report');
+        if (isWorkerReport(data)) this.#board.update(data);
+      }
+    } catch (error) {
+      return String(error);
+    }
   }
 
   async #until(limit: number, done: () => boolean): Promise<void> {

@@ -1,6 +1,16 @@
 import { type RedisTarget, Semaphore } from '../src/index.js';
+import { onMessage, report as send, workerArguments } from '../test/support/worker-side.js';
 import { type WorkerReport, workUntilStopped } from './work-loop.js';
-import { type Assignment, fromEnvironment } from './worker-assignment.js';
+
+/** What a worker process gets to know. */
+export interface Assignment {
+  readonly worker: number;
+  readonly redisUrl: string;
+  readonly judgeUrl: string;
+  readonly prefix: string;
+  readonly limit: number;
+  readonly ttl: number;
+}
 
 export interface ConnectedClient {
   readonly target: RedisTarget;
@@ -11,13 +21,12 @@ export type Connect = (url: string) => Promise<ConnectedClient>;
 
 /** The whole life of one worker process. */
 export async function runWorkerProcess(connect: Connect): Promise<void> {
-  const assignment = fromEnvironment();
+  const assignment = workerArguments<Assignment>();
   const { worker } = assignment;
-  // A worker is nothing without its parent, which also decides what Ctrl-C means.
-  process.on('disconnect', () => process.exit(1));
+  // Its parent decides what Ctrl-C means.
   process.on('SIGINT', () => {});
   const stop = new AbortController();
-  process.on('message', () => stop.abort());
+  onMessage('stop', () => stop.abort());
   try {
     await workAs(assignment, connect, stop.signal);
   } catch (error) {
@@ -46,5 +55,5 @@ async function workAs(assignment: Assignment, connect: Connect, stop: AbortSigna
 }
 
 function report(message: WorkerReport): void {
-  process.send?.(message);
+  send('report', message);
 }

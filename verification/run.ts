@@ -5,9 +5,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 
-import { missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
+import { missingParts, startMocha } from '../test/support/mocha-run.js';
 import { type Part, parts } from './parts.js';
-import { type Totals, totalsIn } from './support/totals.js';
+import { markdownTable } from './support/markdown-table.js';
+import { type Totals, untilEnded } from './support/mocha-output.js';
 
 interface Result extends Totals {
   readonly name: string;
@@ -34,21 +35,17 @@ for (const part of parts) {
   console.log(`\n=== ${part.name}: ${part.what}`);
   results.push(await run(part));
 }
-print(results);
+const counts = ['passed', 'failed', 'skipped', 'seconds'] as const;
+const rows = results.map((result) => [result.name, ...counts.map((of) => String(result[of]))]);
+console.log(`\n${markdownTable(['part', ...counts], rows)}`);
 const left = sum('skipped') === 0 ? '' : `, ${sum('skipped')} skipped`;
 console.log(`${sum('passed')} passed, ${sum('failed')} failed${left}`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;
 
 async function run(part: Part): Promise<Result> {
-  const began = performance.now();
-  const { code, text } = await ended(start(part));
-  const seconds = Math.round((performance.now() - began) / 1000);
-  const totals = part.files === undefined ? undefined : totalsIn(text);
-  const { passed, failed, skipped } = totals ?? {
-    passed: code === 0 ? 1 : 0,
-    failed: 0,
-    skipped: 0,
-  };
+  const { code, totals, seconds } = await untilEnded(start(part), true);
+  const program = { passed: code === 0 ? 1 : 0, failed: 0, skipped: 0 };
+  const { passed, failed, skipped } = (part.files === undefined ? undefined : totals) ?? program;
   // A run that ended badly though no test failed is a failure.
   const wrong = code !== 0 && failed === 0 ? 1 : failed;
   return { name: part.name, passed, failed: wrong, skipped, seconds };
@@ -63,27 +60,6 @@ function start({ files, script, environment }: Part): ChildProcess {
   });
 }
 
-async function ended(child: ChildProcess): Promise<{ code: number; text: string }> {
-  let text = '';
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    text = (text + chunk).slice(-10_000);
-    process.stdout.write(chunk);
-  });
-  return { code: await untilExitCode(child), text };
-}
-
 function sum(field: 'passed' | 'failed' | 'skipped'): number {
   return results.reduce((total, result) => total + result[field], 0);
-}
-
-function print(rows: readonly Result[]): void {
-  console.log(
-    `\n${'part'.padEnd(14)}${['passed', 'failed', 'skipped', 'seconds'].map((title) => title.padStart(9)).join('')}`,
-  );
-  for (const { name, ...numbers } of rows) {
-    const columns = [numbers.passed, numbers.failed, numbers.skipped, numbers.seconds];
-    console.log(
-      `${name.padEnd(14)}${columns.map((number) => String(number).padStart(9)).join('')}`,
-    );
-  }
 }

@@ -10,7 +10,8 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { ALL_TESTS, missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
+import { ALL_TESTS, missingParts, startMocha } from '../test/support/mocha-run.js';
+import { untilEnded } from './support/mocha-output.js';
 
 interface Run {
   readonly totals: string;
@@ -53,22 +54,16 @@ async function runOneByOne(): Promise<void> {
 }
 
 async function runOnce(): Promise<Run> {
-  const began = performance.now();
-  const args = ['--parallel', '--jobs', values.jobs, ...files];
-  const mocha = startMocha(args, missingParts(), 'pipe');
-  let output = '';
-  mocha.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
+  const mocha = startMocha(['--parallel', '--jobs', values.jobs, ...files], missingParts(), 'pipe');
   const pauses = new AbortController();
   const paused = pauseOften(mocha, pauses.signal);
-  const code = await untilExitCode(mocha);
+  const { code, text, seconds } = await untilEnded(mocha);
   pauses.abort();
   await paused;
-  const totals = /^\d+ passed, \d+ failed.*$/m.exec(output)?.[0] ?? `ended with ${code}`;
-  const [, shown = ''] = output.split(/^ {2}\d+ failing$/m);
-  const failures = code === 0 ? [] : [shown === '' ? output.slice(-2000) : shown];
-  return { totals, seconds: Math.round((performance.now() - began) / 1000), failures };
+  const totals = /^\d+ passed, \d+ failed.*$/m.exec(text)?.[0] ?? `ended with ${code}`;
+  const [, shown = ''] = text.split(/^ {2}\d+ failing$/m);
+  const failures = code === 0 ? [] : [shown === '' ? text.slice(-2000) : shown];
+  return { totals, seconds, failures };
 }
 
 /** Stops one process of the run at a time, or all of them, and lets it continue. */

@@ -1,6 +1,6 @@
 import type { TestServer } from '../../test/support/redis-server.js';
 import type { Peer } from '../peers/catalog.js';
-import { monotonicMs } from '../workers/monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 
 interface CommandUsage {
   readonly calls: number;
@@ -24,9 +24,9 @@ export interface UsageDifference {
 }
 
 export async function readUsage(server: TestServer): Promise<ServerUsage> {
-  const before = monotonicMs();
+  const before = machineTime();
   const info = String(await server.command('INFO', 'everything'));
-  const at = (before + monotonicMs()) / 2;
+  const at = (before + machineTime()) / 2;
   const commands = new Map<string, CommandUsage>();
   for (const match of info.matchAll(/^cmdstat_([^:]+):calls=(\d+),usec=(\d+)/gm)) {
     const [, name = '', calls, usec] = match;

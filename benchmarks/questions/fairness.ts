@@ -5,7 +5,7 @@ import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
 import { type Chart, shareChart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
-import { monotonicMs } from '../workers/monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 import type { HoldRecord } from '../workers/contention.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
@@ -76,9 +76,9 @@ async function measure(
     }),
   );
   await sleep(pace === 'full' ? 1000 : 200);
-  const from = monotonicMs();
+  const from = machineTime();
   await sleep(pace === 'full' ? 4000 : 500);
-  const to = monotonicMs();
+  const to = machineTime();
   const records = await Promise.all(workers.map((worker) => worker.ask('records')));
   const counts = records.map((list) => granted(list, from, to));
   const total = sumOf(counts);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
 import type { Measured } from '../report/results.js';
-import { monotonicMs } from '../workers/monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 import { casesOf, type Question, tablesOf } from './question.js';
 
 const fullTtl = 2000;
@@ -33,7 +33,7 @@ async function measure(
   await holder.ask('hold', { names, limit: 1, count, ttl, gapMs: ttl / count });
   const grants = waiter.ask('await', { names, ttl });
   await sleep(ttl);
-  const killed = monotonicMs();
+  const killed = machineTime();
   await holder.kill();
   const shares = (await grants).map((at) => (at - killed) / ttl);
   if (shares.some((share) => share <= 0)) throw new Error('a waiter got what was still held');

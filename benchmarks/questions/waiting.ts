@@ -6,7 +6,7 @@ import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
 import type { Measured, Results } from '../report/results.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
-import { monotonicMs } from '../workers/monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 const ttl = 30_000;
@@ -67,7 +67,7 @@ async function idleCalls(stage: Stage, peer: Peer, pace: Pace): Promise<Measured
 
 async function handOverTime(stage: Stage, peer: Peer, pace: Pace): Promise<Measured['values']> {
   const { holder, grants } = await startWaiting(stage, peer, pace);
-  const started = monotonicMs();
+  const started = machineTime();
   await holder.ask('letGo');
   return { seconds: (Math.max(...(await grants)) - started) / 1000 };
 }

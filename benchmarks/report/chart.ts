@@ -1,5 +1,4 @@
-import { init } from 'echarts';
-
+import { boxes, FAINT, INK, line, round, svg, text } from '../../verification/support/svg.js';
 import type { Peer } from '../peers/catalog.js';
 import { numberText } from './number-text.js';
 import type { Results, Spread } from './results.js';
@@ -22,12 +21,11 @@ export interface BarChartOptions {
   readonly figures: readonly { readonly figure: string; readonly label: string }[];
 }
 
-const width = 760;
-const ink = '#1f2937';
-const faint = '#6b7280';
-const gridLine = { lineStyle: { color: '#e5e7eb' } };
+const WIDTH = 760;
+const TOP = 70;
+const GRID = '#e5e7eb';
 /** Dark and light, for a first and a second figure. */
-const colours: Record<Peer['kind'], readonly [string, string]> = {
+const COLOURS: Record<Peer['kind'], readonly [string, string]> = {
   redsem: ['#0f766e', '#5eb5ab'],
   peer: ['#64748b', '#b6c0cd'],
   floor: ['#d6d3d1', '#e7e5e4'],
@@ -39,35 +37,56 @@ const colours: Record<Peer['kind'], readonly [string, string]> = {
  */
 export function barChart(options: BarChartOptions): Chart {
   const { file, title, results, scenario, figures } = options;
-  const bars = options.peers.flatMap((peer) => {
+  const rows = options.peers.flatMap((peer) => {
     const spreads = figures.map(({ figure }) => results.spread(scenario, peer.id, figure));
     return spreads.every((spread) => spread === undefined) ? [] : [{ peer, spreads }];
   });
-  const series = figures.flatMap(({ label }, index) => {
-    const rows = bars.map(({ peer, spreads }) => ({ peer, spread: spreads[index] }));
-    return [barSeries(rows, index), whiskerSeries(rows, label, index, figures.length)];
+  const height = figures.length === 1 ? 34 : 48;
+  const bottom = TOP + rows.length * height;
+  const [least, most] = logBounds(rows.flatMap(({ spreads }) => spreads));
+  const [left, width] = [150, WIDTH - 260];
+  const x = (value: number): number =>
+    left + (width * (Math.log10(value) - least)) / (most - least);
+  const powers = Array.from({ length: most - least + 1 }, (_, i) => 10 ** (least + i));
+  const axis = powers.flatMap((power) => [
+    line(`M${round(x(power))} ${TOP}V${bottom}`, GRID),
+    text(numberText(power), { x: x(power), y: bottom + 18, fill: FAINT, anchor: 'middle' }),
+  ]);
+  const bars = rows.flatMap(({ peer, spreads }, row) => {
+    const middle = TOP + (row + 0.5) * height;
+    const drawn = spreads.flatMap((spread, i) => {
+      if (spread === undefined) return [];
+      const y = middle + (i - (figures.length - 1) / 2) * 17;
+      const box = { from: left, to: x(spread.median), y: y - 8, height: 16 };
+      const words = `${figures[i]?.label ?? ''} ${numberText(spread.median)}`.trim();
+      return [
+        boxes([box], COLOURS[peer.kind][i] ?? COLOURS[peer.kind][1]),
+        whisker(x(spread.low), x(spread.high), y),
+        text(words, { x: x(spread.high) + 8, y: y + 4 }),
+      ];
+    });
+    return [text(peer.label, { x: left - 8, y: middle + 4, size: 13, anchor: 'end' }), ...drawn];
   });
-  const option = {
-    ...frame(title, options.subtitle),
-    grid: { left: 150, right: 110, top: 70, bottom: 30 },
-    xAxis: {
-      type: 'log',
-      splitLine: gridLine,
-      axisLabel: { color: faint, formatter: numberText, hideOverlap: true },
-      ...logBounds(bars.flatMap(({ spreads }) => spreads)),
-    },
-    yAxis: {
-      type: 'category',
-      inverse: true,
-      data: bars.map(({ peer }) => peer.label),
-      axisTick: { show: false },
-      axisLine: { lineStyle: { color: faint } },
-      axisLabel: { color: ink, fontSize: 13 },
-    },
-    series,
-  };
-  const height = 110 + bars.length * (figures.length === 1 ? 34 : 48);
-  return { file, title, svg: render(option, height) };
+  const parts = [...axis, line(`M${left} ${TOP}V${bottom}`, FAINT), ...bars];
+  return { file, title, svg: picture(title, options.subtitle, bottom + 40, parts) };
+}
+
+function whisker(low: number, high: number, y: number): string {
+  if (high - low < 0.1) return '';
+  const ends = [low, high].map((x) => `M${round(x)} ${round(y - 3)}v6`);
+  return line(`M${round(low)} ${round(y)}H${round(high)}${ends.join('')}`, INK);
+}
+
+/**
+ * Exponents of the powers of ten around the values. A bar needs some length, so the lower one is
+ * well below them.
+ */
+function logBounds(spreads: readonly (Spread | undefined)[]): [number, number] {
+  const values = spreads.flatMap((spread) => (spread ? [spread.low, spread.high] : []));
+  const positive = values.filter((value) => value > 0);
+  if (positive.length === 0) return [0, 1];
+  const least = Math.floor(Math.log10(Math.min(...positive) * 0.8));
+  return [least, Math.max(least + 1, Math.ceil(Math.log10(Math.max(...positive))))];
 }
 
 export interface ShareChartOptions {
@@ -81,130 +100,42 @@ export interface ShareChartOptions {
   }[];
 }
 
-const shareColours = ['#0f766e', '#b45309', '#4f46e5'];
+const SHARE_COLOURS = ['#0f766e', '#b45309', '#4f46e5'];
 
 /** Parts of a whole over time. */
 export function shareChart({ file, title, subtitle, lines }: ShareChartOptions): Chart {
-  const label = { color: ink };
-  const option = {
-    ...frame(title, subtitle),
-    grid: { left: 60, right: 150, top: 70, bottom: 55 },
-    xAxis: {
-      type: 'value',
-      name: 'seconds',
-      nameLocation: 'middle',
-      nameGap: 32,
-      axisLabel: label,
-    },
-    yAxis: { type: 'value', min: 0, max: 1, splitLine: gridLine, axisLabel: label },
-    series: lines.map((line, i) => lineSeries(line.label, shareColours[i] ?? ink, line.points)),
-  };
-  return { file, title, svg: render(option, 300) };
-}
-
-interface BarRow {
-  readonly peer: Peer;
-  readonly spread: Spread | undefined;
-}
-
-const barLayout = { barCategoryGap: '30%', barGap: '10%' };
-
-function barSeries(rows: readonly BarRow[], index: number): object {
-  const data = rows.map(({ peer, spread }) => ({
-    value: spread?.median ?? null,
-    itemStyle: { color: colours[peer.kind][index] ?? colours[peer.kind][1] },
-  }));
-  return { type: 'bar', ...barLayout, data };
-}
-
-/** What echarts hands to the renderer of a series of one's own. */
-interface RenderApi {
-  value(dimension: number): number;
-  coord(point: readonly number[]): [number, number];
-  barLayout(options: object): readonly { readonly offsetCenter: number }[];
-}
-
-/** The whisker from the lowest to the highest round, and the median in figures where it ends. */
-function whiskerSeries(
-  rows: readonly BarRow[],
-  label: string,
-  index: number,
-  count: number,
-): object {
-  const renderItem = (_: unknown, api: RenderApi): object => {
-    const [row, low, high, middle] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
-    const [lowX, y] = api.coord([low ?? 0, row ?? 0]);
-    const [highX] = api.coord([high ?? 0, row ?? 0]);
-    const at = y + (api.barLayout({ count, ...barLayout })[index]?.offsetCenter ?? 0);
-    const ends = [lowX, highX].map((x) => stroke(x, at - 3, x, at + 3));
-    const lines = low === high ? [] : [stroke(lowX, at, highX, at), ...ends];
-    return { type: 'group', children: [...lines, caption(label, middle ?? NaN, highX + 8, at)] };
-  };
-  const data = rows.flatMap(({ spread }, row) =>
-    spread === undefined ? [] : [[row, spread.low, spread.high, spread.median]],
+  const [left, width, bottom] = [60, WIDTH - 210, 245];
+  const longest = Math.ceil(Math.max(...lines.flatMap(({ points }) => points.map(([at]) => at))));
+  const x = (at: number): number => left + (width * at) / longest;
+  const y = (share: number): number => bottom - share * (bottom - TOP);
+  const shares = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((share) => [
+    line(`M${left} ${round(y(share))}h${width}`, GRID),
+    text(String(share), { x: left - 8, y: y(share) + 4, anchor: 'end' }),
+  ]);
+  const seconds = Array.from({ length: longest + 1 }, (_, at) =>
+    text(String(at), { x: x(at), y: bottom + 18, anchor: 'middle' }),
   );
-  return { type: 'custom', renderItem, encode: { x: [1, 2], y: 0 }, data, z: 3, silent: true };
+  const drawn = lines.flatMap(({ label, points }, i) => {
+    const colour = SHARE_COLOURS[i] ?? INK;
+    const path = points.map(([at, share]) => `${round(x(at))} ${round(y(share))}`).join('L');
+    const [at, share] = points.at(-1) ?? [0, 0];
+    // Lines that end close to each other keep their labels apart.
+    const above = lines.slice(0, i).filter((other) => {
+      return Math.abs((other.points.at(-1)?.[1] ?? 0) - share) < 0.08;
+    });
+    const place = { x: x(at) + 10, y: y(share) + 4 + 16 * above.length, fill: colour, size: 13 };
+    return [line(`M${path}`, colour, 'stroke-width="2.5"'), text(label, place)];
+  });
+  const name = text('seconds', { x: left + width / 2, y: bottom + 38, anchor: 'middle' });
+  const parts = [...shares, ...seconds, name, ...drawn];
+  return { file, title, svg: picture(title, subtitle, 300, parts) };
 }
 
-function caption(label: string, value: number, x: number, y: number): object {
-  const text = `${label} ${numberText(value)}`.trim();
-  return { type: 'text', style: { text, x, y, fill: ink, fontSize: 12, verticalAlign: 'middle' } };
-}
-
-function stroke(x1: number, y1: number, x2: number, y2: number): object {
-  return { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: ink, lineWidth: 1 } };
-}
-
-function lineSeries(label: string, color: string, data: readonly (readonly number[])[]): object {
-  return {
-    type: 'line',
-    name: label,
-    data,
-    color,
-    symbol: 'circle',
-    symbolSize: 7,
-    lineStyle: { width: 2.5 },
-    endLabel: { show: true, formatter: label, color, fontSize: 13, distance: 10 },
-    labelLayout: { moveOverlap: 'shiftY' },
-  };
-}
-
-/**
- * Whole powers of ten around the values. A bar needs some length, so the lower one is well below
- * them.
- */
-function logBounds(spreads: readonly (Spread | undefined)[]): object {
-  const values = spreads.flatMap((spread) =>
-    spread === undefined ? [] : [spread.low, spread.high],
-  );
-  const positive = values.filter((value) => value > 0);
-  if (positive.length === 0) return {};
-  return {
-    min: 10 ** Math.floor(Math.log10(Math.min(...positive) * 0.8)),
-    max: 10 ** Math.ceil(Math.log10(Math.max(...positive))),
-  };
-}
-
-function frame(text: string, subtext: string): object {
-  return {
-    animation: false,
-    backgroundColor: '#ffffff',
-    textStyle: { fontFamily: 'Helvetica, Arial, sans-serif' },
-    title: {
-      text,
-      subtext,
-      left: 16,
-      top: 12,
-      textStyle: { color: ink, fontSize: 16 },
-      subtextStyle: { color: faint, fontSize: 12 },
-    },
-  };
-}
-
-function render(option: object, height: number): string {
-  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return `${svg.trim()}\n`;
+function picture(
+  title: string,
+  subtitle: string,
+  height: number,
+  parts: readonly string[],
+): string {
+  return svg(WIDTH, height, title, [text(subtitle, { x: 16, y: 48, fill: FAINT }), ...parts]);
 }

@@ -7,7 +7,7 @@ import type { Question } from '../questions/question.js';
 import { environmentText } from './environment.js';
 import { type Answer, Results } from './results.js';
 import { loadSummary } from './summary-file.js';
-import { markdownTable } from './table.js';
+import { tableText } from './table.js';
 import { verdictLine, verdictsOf } from './verdict.js';
 
 const path = fileURLToPath(new URL('../README.md', import.meta.url));
@@ -35,7 +35,7 @@ export function resultsSection(question: Question, answer: Answer): string {
   return [
     `### ${question.name}`,
     question.asks,
-    ...question.tables(results).map(markdownTable),
+    ...question.tables(results).map(tableText),
     verdictsOf(question, answer)
       .map((verdict) => `- ${verdictLine(verdict)}`)
       .join('\n'),

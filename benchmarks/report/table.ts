@@ -1,3 +1,4 @@
+import { markdownTable } from '../../verification/support/markdown-table.js';
 import type { Peer } from '../peers/catalog.js';
 import { numberText } from './number-text.js';
 import type { Results, Spread } from './results.js';
@@ -38,19 +39,6 @@ export function spreadText(spread: Spread | undefined): string {
   return low === high ? `${middle}` : `${middle} (${low}–${high})`;
 }
 
-/** Its columns are aligned, so that a terminal shows it as well as a page does. */
-export function markdownTable({ title, head, rows }: Table): string {
-  const widths = head.map((_, column) =>
-    Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string => {
-    const cells = row.map((cell, i) =>
-      i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0),
-    );
-    return `| ${cells.join(' | ')} |`;
-  };
-  const rule = widths.map((width, i) =>
-    i === 0 ? `:${'-'.repeat(width - 1)}` : `${'-'.repeat(width - 1)}:`,
-  );
-  return [`**${title}**`, '', line(head), line(rule), ...rows.map(line)].join('\n');
+export function tableText({ title, head, rows }: Table): string {
+  return `**${title}**\n\n${markdownTable(head, rows)}`;
 }

@@ -2,7 +2,7 @@ import type { Pace, Question } from '../questions/question.js';
 import { environmentText } from './environment.js';
 import { type Answer, Results } from './results.js';
 import { resultsSection } from './readme.js';
-import { markdownTable } from './table.js';
+import { tableText } from './table.js';
 import { verdictLine, verdictsOf } from './verdict.js';
 
 export function printAnswer(question: Question, answer: Answer, pace: Pace): void {
@@ -10,7 +10,7 @@ export function printAnswer(question: Question, answer: Answer, pace: Pace): voi
     '',
     `${question.name}: ${question.asks}`,
     environmentText(answer.environment),
-    ...question.tables(new Results(answer.rows)).map((table) => `\n${markdownTable(table)}`),
+    ...question.tables(new Results(answer.rows)).map((table) => `\n${tableText(table)}`),
     '',
     ...verdictsOf(question, answer).map(verdictLine),
   ];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Connection, Wanted } from '../peers/adapter.js';
-import { monotonicMs } from './monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 
 export interface ContendTask {
   readonly name: string;
@@ -44,13 +44,13 @@ export class Contention {
 
   async #contend(connection: Connection, task: ContendTask, caller: number): Promise<void> {
     for (;;) {
-      const record = { caller, asked: monotonicMs(), granted: 0, released: 0 };
+      const record = { caller, asked: machineTime(), granted: 0, released: 0 };
       if (task.record) this.records.push(record);
       const release = await connection.acquire(task.name, task.limit, ttl, task.wanted);
-      record.granted = monotonicMs();
+      record.granted = machineTime();
       this.granted += 1;
       if (task.hold > 0) await sleep(task.hold);
-      record.released = monotonicMs();
+      record.released = machineTime();
       if (!(await release())) throw new Error('a permit was lost while it was held');
       if (task.think > 0) await sleep(task.think);
     }

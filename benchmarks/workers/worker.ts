@@ -7,7 +7,7 @@ import { type CrowdTask, runCrowd } from './crowd.js';
 import { type EachKeyTask, runEachKey } from './each-key.js';
 import { HandOffs } from './hand-offs.js';
 import { Holding, type HoldTask } from './holding.js';
-import { monotonicMs } from './monotonic.js';
+import { machineTime } from '../../verification/history/machine-time.js';
 import { type PairsTask, runPairs } from './pairs.js';
 import { type RoundsTask, runKeyRounds, runRounds } from './rounds.js';
 
@@ -56,7 +56,7 @@ const tasks = {
     Promise.all(
       names.map(async (name) => {
         const release = await connection().acquire(name, 1, ttl);
-        const at = monotonicMs();
+        const at = machineTime();
         await release();
         return at;
       }),

@@ -31,18 +31,14 @@ export function programOf(source: string): readonly string[] {
 
 /** The same as a file beside those that it imports: `thread` is one that it starts as a thread. */
 export function programWithThread(source: string, thread: string): readonly string[] {
-  return madeOnce(source, () => [tree(source, thread)], sourcesWithThreads(source));
+  const loader = new URL('typescript.mjs', import.meta.url).href;
+  return madeOnce(source, () => [tree(source, thread)], ['--import', loader, source]);
 }
 
 /** The same from the sources: for what builds its own files, as the page of the web view. */
 export function sourcesOf(source: string): readonly string[] {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return ['--import', tsx, source];
-}
-
-/** The same where threads start from their sources, too. */
-export function sourcesWithThreads(source: string): readonly string[] {
-  return ['--import', new URL('typescript.mjs', import.meta.url).href, source];
 }
 
 function madeOnce(

@@ -1,29 +1,79 @@
-import type { Violation } from '../history/events.js';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
-import { type ChaosArguments, HELP, readCommandLine } from './command-line.js';
 import { assembleRun } from './checker/assemble-run.js';
 import { describeFault, describePlan } from './nemesis/describe-plan.js';
-import type { PlannedFault } from './nemesis/plan.js';
 import { writeReport } from './report/write-report.js';
-import { planOf, runChaos } from './run-chaos.js';
+import { planOf, runChaos, type Settings } from './run-chaos.js';
+import { isTopologyName, keeperFits, topologyNames } from './topologies/catalog.js';
 
+const HELP = `npm run chaos -- [options]
+
+Lets processes contend for a semaphore while faults strike, and checks what they saw.
+
+  --seed N       which faults come, and when; the same seed plans the same (default: 1)
+  --minutes M    for how long faults strike (default: 1)
+  --ttl T        of the semaphore, in milliseconds, at least 100 (default: 1000)
+  --topology T   ${topologyNames.join(', ')} (default: single)
+  --keeper       each process has a keeper, and its loop is blocked at times
+  --out FOLDER   where history and report go (default: chaos-report)
+  --plan         prints the plan and ends
+`;
+
+/** How many violations are printed. */
 const SHOWN = 20;
 
 try {
-  const args = readCommandLine(process.argv.slice(2));
-  if (args.help) console.log(HELP);
-  else if (args.planOnly) console.log(describePlan(planOf(args)));
-  else process.exitCode = (await run(args)) ? 0 : 1;
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string', default: '1' },
+      minutes: { type: 'string', default: '1' },
+      ttl: { type: 'string', default: '1000' },
+      topology: { type: 'string', default: 'single' },
+      keeper: { type: 'boolean', default: false },
+      out: { type: 'string', default: 'chaos-report' },
+      plan: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { topology, keeper } = values;
+  if (!isTopologyName(topology)) throw wrong('topology', topologyNames.join(', '), topology);
+  if (keeper && !keeperFits(topology)) throw wrong('topology', 'no quorum with --keeper', topology);
+  const seed = read('seed', values.seed, 'an integer', Number.isSafeInteger);
+  const minutes = read(
+    'minutes',
+    values.minutes,
+    'a positive number',
+    (n) => n > 0 && n < Infinity,
+  );
+  const ttl = read('ttl', values.ttl, 'an integer of at least 100', isTime);
+  const settings = { seed, minutes, ttl, topology, keeper };
+  if (values.help) console.log(HELP);
+  else if (values.plan) console.log(describePlan(planOf(settings)));
+  else process.exitCode = (await run(settings, values.out)) ? 0 : 1;
 } catch (error) {
   console.error(error instanceof TypeError || error instanceof RangeError ? error.message : error);
   process.exitCode = 2;
 }
 
-async function run(args: ChaosArguments): Promise<boolean> {
-  const { seed, minutes, ttl, topology, keeper } = args;
-  const out = join(args.out, `${topology}-${seed}-${minutes}-${ttl}${keeper ? '-keeper' : ''}`);
+function read(option: string, text: string, expected: string, fits: (n: number) => boolean) {
+  const value = Number(text);
+  if (!fits(value)) throw wrong(option, expected, text);
+  return value;
+}
+
+function isTime(ms: number): boolean {
+  return Number.isSafeInteger(ms) && ms >= 100;
+}
+
+function wrong(option: string, expected: string, got: string): RangeError {
+  return new RangeError(`--${option}: expected ${expected}, got '${got}'`);
+}
+
+async function run(settings: Settings, reports: string): Promise<boolean> {
+  const { seed, minutes, ttl, topology, keeper } = settings;
+  const out = join(reports, `${topology}-${seed}-${minutes}-${ttl}${keeper ? '-keeper' : ''}`);
   const folder = join(out, 'history');
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new RangeError(`${folder} is not empty: choose another folder with --out`);
@@ -31,29 +81,16 @@ async function run(args: ChaosArguments): Promise<boolean> {
   mkdirSync(folder, { recursive: true });
   const options = `--seed ${seed} --minutes ${minutes} --ttl ${ttl} --topology ${topology}${keeper ? ' --keeper' : ''}`;
   const command = `npm run chaos -- ${options}`;
-  console.log(`${command}\n\n${describePlan(planOf(args))}\n`);
-  const { plan, events, violations, stalls } = await runChaos({
-    seed,
-    minutes,
-    ttl,
-    topology,
-    keeper,
-    folder,
-    onFault: announce,
+  console.log(`${command}\n\n${describePlan(planOf(settings))}\n`);
+  const { plan, events, violations, stalls } = await runChaos(settings, folder, (fault) => {
+    console.log(`now: ${describeFault(fault).trim()}`);
   });
   const path = writeReport(out, { command, plan, run: assembleRun(events), violations });
-  console.log(`\n${describeViolations(violations)}\n${path}`);
+  const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
+  const verdict =
+    violations.length === 0 ? 'Every promise was kept.' : `Violations: ${violations.length}`;
+  console.log(`\n${[verdict, ...lines].join('\n')}\n${path}`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
   if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);
   return violations.length === 0 && 2 * stalls.kept >= stalls.held;
-}
-
-function announce(fault: PlannedFault): void {
-  console.log(`now: ${describeFault(fault).trim()}`);
-}
-
-function describeViolations(violations: readonly Violation[]): string {
-  if (violations.length === 0) return 'Every promise was kept.';
-  const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
-  return [`Violations: ${violations.length}`, ...lines].join('\n');
 }

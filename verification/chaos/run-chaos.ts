@@ -5,102 +5,90 @@ import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';
 import type { HistoryEvent, Violation } from '../history/events.js';
-import { machineTime } from './history/machine-time.js';
+import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
 import { Recorder } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
-import { NAME } from './semaphore-name.js';
 import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
-import { type Topology, WORKERS } from './topologies/topology.js';
+import { WORKERS } from './topologies/detours.js';
+import { NAME } from './topologies/server-faults.js';
+import type { Topology } from './topologies/topology.js';
 import { Crew } from './workers/crew.js';
 
-export interface ChaosOptions {
+/** What a run is repeated by: the same settings give the same plan. */
+export interface Settings {
   readonly seed: number;
   readonly minutes: number;
   readonly topology: TopologyName;
-  /** Empty; gets the history. */
-  readonly folder: string;
-  readonly limit?: number;
   /** Milliseconds. */
-  readonly ttl?: number;
-  /** Callers in each worker process. */
-  readonly callers?: number;
+  readonly ttl: number;
   /** Each worker has a keeper, and its loop is blocked at times. */
-  readonly keeper?: boolean;
-  readonly onFault?: (fault: PlannedFault) => void;
+  readonly keeper: boolean;
 }
 
 export interface ChaosResult {
   readonly plan: readonly PlannedFault[];
   readonly events: readonly HistoryEvent[];
   readonly violations: readonly Violation[];
-  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
-  readonly stalls: { readonly held: number; readonly kept: number };
+  readonly stalls: Crew['stalls'];
 }
 
-/** The plan of a run: the same for the same seed, length and topology. */
-export function planOf({
-  seed,
-  minutes,
-  topology,
-  ttl = 1000,
-  keeper = false,
-}: Omit<ChaosOptions, 'folder'>): PlannedFault[] {
-  return planFaults({
-    seed,
-    minutes,
-    ttl,
-    kinds: faultKindsOf(topology, keeper),
-    workers: WORKERS,
-    ...nodesOf(topology),
-  });
+const LIMIT = 3;
+/** In each worker process. */
+const CALLERS = 4;
+
+type OnFault = (fault: PlannedFault) => void;
+
+export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
+  const kinds = faultKindsOf(topology, keeper);
+  return planFaults({ ...others, kinds, workers: WORKERS, ...nodesOf(topology) });
 }
 
-/** Lets worker processes contend while faults strike, writes the history, and checks it. */
-export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const plan = planOf(options);
-  const topology = await startTopology(options.topology);
+/**
+ * Lets worker processes contend while faults strike, writes the history into the folder, which must
+ * be empty, and checks it.
+ */
+export async function runChaos(
+  settings: Settings,
+  folder: string,
+  onFault?: OnFault,
+): Promise<ChaosResult> {
+  const plan = planOf(settings);
+  const topology = await startTopology(settings.topology);
   let stalls;
   try {
-    stalls = await perform(plan, topology, options);
+    stalls = await perform(plan, topology, settings, folder, onFault);
   } finally {
     await topology.stop();
   }
-  const events = readHistory(options.folder);
+  const events = readHistory(folder);
   return { plan, events, violations: checkHistory(events), stalls };
 }
 
 async function perform(
   plan: readonly PlannedFault[],
   topology: Topology,
-  options: ChaosOptions,
+  { seed, ttl, keeper, topology: kind }: Settings,
+  folder: string,
+  onFault: OnFault | undefined,
 ): Promise<ChaosResult['stalls']> {
-  const { folder, seed, limit = 3, ttl = 1000, callers = 4, onFault } = options;
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
-  const { nodes = 1 } = nodesOf(options.topology);
+  const { nodes = 1 } = nodesOf(kind);
   // Without a queue nobody is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
-  recorder.record({
-    type: 'run',
-    semaphores: [{ name: NAME, limit, ttl }],
-    nodes,
-    seed,
-    claim,
-    recovery,
-  });
-  const shared = { folder, name: NAME, limit, ttl, recorder };
-  const observer = await Observer.start({ ...shared, address: topology.observerAddress });
-  const addressOf = (worker: number) => topology.addressOf(worker);
-  const workload = { folder, name: NAME, limit, ttl, callers, keeper: options.keeper === true };
-  const crew = new Crew({ size: WORKERS, seed, workload, addressOf });
+  const semaphore = { name: NAME, limit: LIMIT, ttl };
+  recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
+  const observer = await Observer.start(topology.observerAddress, semaphore, recorder);
+  const workload = { folder, ...semaphore, callers: CALLERS, keeper };
+  const crew = new Crew(WORKERS, seed, workload, (worker) => topology.addressOf(worker));
   try {
     await crew.ready();
-    await injectFaults(plan, { topology, crew, recorder, name: NAME, onFault });
+    await injectFaults(plan, { topology, crew, recorder, onFault });
     recorder.record({ type: 'quiet' });
-    await untilInUse(observer, crew, limit, recovery);
+    await untilInUse(observer, crew, recovery);
     await crew.stop(recovery);
     await recordFinal(observer, topology, recorder, recovery);
   } finally {
@@ -126,18 +114,13 @@ function recoveryTime(plan: readonly PlannedFault[], ttl: number): number {
  * Until each slot was seen with a token that it did not have before, held by a live process:
  * the dead may have waited.
  */
-async function untilInUse(
-  observer: Observer,
-  crew: Crew,
-  limit: number,
-  within: number,
-): Promise<void> {
+async function untilInUse(observer: Observer, crew: Crew, within: number): Promise<void> {
   const before = new Map(observer.slots);
   const isNew = (slot: number): boolean => {
     const now = observer.slots.get(slot);
     return now !== undefined && now.token !== before.get(slot)?.token && crew.isOf(now.label);
   };
-  const slots = Array.from({ length: limit }, (_, slot) => slot);
+  const slots = Array.from({ length: LIMIT }, (_, slot) => slot);
   const deadline = machineTime() + within;
   while (!slots.every(isNew) && machineTime() < deadline) await sleep(20);
   // What was granted just now must have time to reach its holder.
@@ -154,7 +137,7 @@ async function recordFinal(
   const deadline = machineTime() + within;
   for (;;) {
     const state = await observer.look();
-    const keys = await topology.leftKeys(NAME);
+    const keys = await topology.leftKeys();
     const { held = Infinity, waiting = Infinity } = state ?? {};
     const clean = held === 0 && waiting === 0 && keys.every((key) => key === 'info');
     if (clean || machineTime() >= deadline) {

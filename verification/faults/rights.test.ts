@@ -76,7 +76,7 @@ describeWithServer("a user's rights", (server) => {
           /NOPERM|can't run this command|ACL failure/,
         );
         expect(error).to.have.property('semaphore', fixture.name);
-        expect(String(error)).to.match(/; grant (it with ACL SETUSER|the user what is missing)/);
+        expect(String(error)).to.match(/; grant (it with ACL SETUSER|the user the missing right)/);
       }
       await given.extend();
       await fixture.stored.expectHeldBy([given]);

@@ -1,9 +1,6 @@
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
 import type { WebHandler } from '../../src/web/index.js';
@@ -11,7 +8,7 @@ import { webView } from '../../src/web/index.js';
 import type { FastifyLike, KoaContext, NodeListener } from '../../src/web/node.js';
 import { fastifyView, koaView, toNodeListener } from '../../src/web/node.js';
 import { Events } from '../../test/web/web-fixture.js';
-import { modulesOf, needPackages } from '../package/folder-packages.js';
+import { loadFrom, needPackages } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/frameworks';
 
@@ -55,8 +52,7 @@ interface NestApp {
 }
 
 async function load<Name extends keyof Frameworks>(name: Name): Promise<Frameworks[Name]> {
-  const from = createRequire(join(modulesOf(FOLDER), 'here.js'));
-  return (await import(pathToFileURL(from.resolve(name)).href)) as Frameworks[Name];
+  return (await loadFrom(FOLDER, name)) as Frameworks[Name];
 }
 
 function listening(server: Server): Promise<Server> {

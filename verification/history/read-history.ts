@@ -1,30 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { HistoryEvent } from './events.js';
 
-/** All processes' parts of a history as one, in order of time. */
+/**
+ * All processes' parts of a history as one, in order of time. The last line of a process that was
+ * killed may be cut off; any other line that cannot be read is an error.
+ */
 export function readHistory(folder: string): HistoryEvent[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
-  const events = files.flatMap((file) =>
-    parseHistory(readFileSync(join(folder, file), 'utf8'), basename(file)),
-  );
-  return inOrder(events);
-}
-
-/**
- * The last line of a process that was killed may be cut off; any other line that cannot be read is
- * an error.
- */
-export function parseHistory(text: string, file: string): HistoryEvent[] {
-  const lines = text.split('\n');
-  const rest = lines.pop();
-  return lines.map((line, index) => {
-    const event = parseLine(line);
-    if (isEvent(event)) return event;
-    const part = rest === '' ? '' : ' and a part of one';
-    throw new Error(`${file}: line ${index + 1} of ${lines.length}${part} is no event`);
+  const events = files.flatMap((file) => {
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n').slice(0, -1);
+    return lines.map((line, index) => {
+      const event = parseLine(line);
+      if (isEvent(event)) return event;
+      throw new Error(`${file}: line ${index + 1} of ${lines.length} is no event`);
+    });
   });
+  return inOrder(events);
 }
 
 function parseLine(line: string): unknown {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+
+import { spawnOwned } from '../../test/support/owned-processes.js';
 import type { KillerAnswer, KillerOrder } from './killer.js';
 
 /** A process that runs tests in the scratch tree: a new one after each that did not end. */
@@ -29,25 +30,17 @@ export class KillerProcess {
     });
   }
 
+  /** Servers that its tests started end with it. */
   stop(): void {
-    const group = this.#child?.pid;
+    this.#child?.kill('SIGKILL');
     this.#child = undefined;
-    try {
-      if (group !== undefined) process.kill(-group, 'SIGKILL');
-    } catch {
-      // Nobody of it is left.
-    }
   }
 
   #start(): ChildProcess {
-    // A separate group, so that servers which its tests started end with it.
-    const child = spawn(process.execPath, ['--expose-gc', 'verification/mutation/killer.js'], {
+    return spawnOwned(process.execPath, ['--expose-gc', 'verification/mutation/killer.js'], {
       cwd: this.#root,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      detached: true,
     });
-    child.on('error', () => this.stop());
-    return child;
   }
 }
 

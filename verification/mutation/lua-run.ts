@@ -5,7 +5,7 @@ import { luaMutants } from './lua-mutants.js';
 import type { Mutant, Result } from './mutant.js';
 import { KillerProcess } from './killer-process.js';
 import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
-import type { Progress } from './typescript-run.js';
+import { judgeAll, type Progress } from './judge-all.js';
 
 /** Those that stand in for a server, or only look at one, hold no permits. */
 const LEFT_OUT = /^(?:check-server|dialect|eviction|list-names|note-stripes)\./;
@@ -43,31 +43,17 @@ export async function runLua(
   isQuick: boolean,
 ): Promise<Result[]> {
   const trees = Array.from({ length: workers }, () => new ScratchTree());
-  try {
-    const [first] = trees;
-    if (first === undefined) return [];
-    let mutants: LuaMutant[] = [];
-    for (const file of wanted) {
-      mutants = [...mutants, ...luaMutants(file, first.read(file), mutants.length + 1)];
-    }
-    const queue = mutants.filter(isSampled);
-    const total = queue.length;
-    const stages: Stage[] = [];
-    for (const names of isQuick ? STAGES.slice(0, 1) : STAGES)
-      stages.push(await observe(first, names));
-    const results: Result[] = [];
-    const work = async (tree: ScratchTree): Promise<void> => {
-      for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-        const result = await judge(tree, mutant, stages);
-        results.push(result);
-        onResult(result, results.length, total);
-      }
-    };
-    await Promise.all(trees.map(work));
-    return results.toSorted((a, b) => a.mutant.id - b.mutant.id);
-  } finally {
-    for (const tree of trees) tree.remove();
+  const [first] = trees;
+  if (first === undefined) return [];
+  let mutants: LuaMutant[] = [];
+  for (const file of wanted) {
+    mutants = [...mutants, ...luaMutants(file, first.read(file), mutants.length + 1)];
   }
+  const stages: Stage[] = [];
+  for (const names of isQuick ? STAGES.slice(0, 1) : STAGES)
+    stages.push(await observe(first, names));
+  const sample = mutants.filter(isSampled);
+  return judgeAll(sample, trees, (tree, mutant) => judge(tree, mutant, stages), onResult);
 }
 
 /** How long its tests take when nothing is changed. */

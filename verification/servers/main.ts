@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path';
 
 import { format, resolveConfig } from 'prettier';
 
-import { startMocha, untilExitCode } from '../../test/support/mocha-run.js';
+import { startMocha } from '../../test/support/mocha-run.js';
 import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
-import { type Totals, totalsIn } from '../support/totals.js';
+import { type Totals, untilEnded } from '../support/mocha-output.js';
 import { type Row, withRow } from './result-table.js';
 
 const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
@@ -71,11 +71,8 @@ async function testOn(server: DebianServer): Promise<Row['tested']> {
 async function runTests(program: string, log: string): Promise<Totals> {
   const parallel = ['--parallel', '--jobs', String(availableParallelism())];
   const child = startMocha([...parallel, TESTS], { REDIS_SERVER: program }, 'pipe');
-  let text = '';
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-  await untilExitCode(child);
+  const { text, totals } = await untilEnded(child);
   writeFileSync(log, text);
-  const totals = totalsIn(text);
   if (totals === undefined) throw new Error(`the tests gave no totals: see ${log}`);
   return totals;
 }

@@ -1,4 +1,4 @@
-import type { Totals } from '../support/totals.js';
+import type { Totals } from '../support/mocha-output.js';
 
 export interface Row {
   readonly server: string;

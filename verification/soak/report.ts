@@ -1,107 +1,102 @@
-import type { Sample, WorkerSample } from './sample.js';
-import type { Trend } from './slope.js';
-import { trendOf } from './slope.js';
+import { markdownTable } from '../support/markdown-table.js';
 
-export interface Figure {
-  readonly name: string;
-  readonly unit: string;
-  readonly trend: Trend;
-  readonly grows: boolean;
+/** All that was measured at one moment, in MiB or pieces, by what it is of. */
+export interface Sample {
+  /** Seconds since the start. */
+  readonly at: number;
+  readonly values: Readonly<Record<string, number>>;
 }
 
+/** What is left after `close()` in every worker. */
 export interface Leftovers {
-  /** Timers that semaphores had set after `close()`. */
   readonly timers: number;
   /** Keys other than `info`, which stays for a day. */
   readonly keys: readonly string[];
   readonly channels: number;
 }
 
-/**
- * Growth over the settled part of the run, as a share of the mean, above which a figure counts as
- * growing.
- */
+interface Figure {
+  readonly name: string;
+  /** Growth per minute, of the line that fits best (least squares). */
+  readonly slope: number;
+  readonly first: number;
+  readonly last: number;
+  readonly mean: number;
+  /** What the slope adds up to from the first point to the last, as a share of the mean. */
+  readonly growth: number;
+  readonly grows: boolean;
+}
+
+/** The first part of a run, in which caches and pools fill. */
+const WARM_UP = 0.3;
+
+/** Growth over the rest of the run, as a share of the mean, above which a figure grows. */
 const MOST_GROWTH = 0.05;
 
-/**
- * Below this much in all, growth cannot be distinguished from noise: mebibytes for memory, else a
- * count.
- */
+/** Below this much in all, growth cannot be distinguished from noise: MiB, or pieces. */
 const LEAST_GROWTH = 3;
 
-const MEBIBYTE = 1024 * 1024;
-
-const OF_WORKER = {
-  'heap after collection': 'heap',
-  resident: 'resident',
-  'timers of semaphores': 'timers',
-  listeners: 'listeners',
-} as const;
-const OF_SERVER = {
-  'memory in use': 'used',
-  resident: 'resident',
-  keys: 'keys',
-  clients: 'clients',
-  channels: 'channels',
-} as const;
-const IN_BYTES: readonly string[] = ['heap', 'resident', 'used'];
-
 export function figuresOf(samples: readonly Sample[]): Figure[] {
-  const workers = samples[0]?.workers.length ?? 0;
-  const figure = (name: string, field: string, valueOf: (sample: Sample) => number): Figure => {
-    const unit = IN_BYTES.includes(field) ? 'MiB' : '';
-    const scale = unit === '' ? 1 : MEBIBYTE;
-    const trend = trendOf(samples.map((one) => ({ at: one.at, value: valueOf(one) / scale })));
-    const grown = trend.growth * trend.mean;
-    return { name, unit, trend, grows: trend.growth > MOST_GROWTH && grown > LEAST_GROWTH };
+  const settled = samples.slice(Math.floor(samples.length * WARM_UP));
+  return Object.keys(settled[0]?.values ?? {}).map((name) => figureOf(name, settled));
+}
+
+function figureOf(name: string, samples: readonly Sample[]): Figure {
+  const points = samples.map(({ at, values }) => ({ at, value: values[name] ?? 0 }));
+  const [first, last] = [points[0]!, points.at(-1)!];
+  const [middle, mean] = [average(points.map(({ at }) => at)), average(points.map((p) => p.value))];
+  const above = points.map(({ at, value }) => (at - middle) * (value - mean));
+  const below = average(points.map(({ at }) => (at - middle) ** 2));
+  const perSecond = below === 0 ? 0 : average(above) / below;
+  const grown = perSecond * (last.at - first.at);
+  const growth = mean === 0 ? 0 : grown / mean;
+  return {
+    name,
+    slope: perSecond * 60,
+    first: first.value,
+    last: last.value,
+    mean,
+    growth,
+    grows: growth > MOST_GROWTH && grown > LEAST_GROWTH,
   };
-  const ofWorkers = Array.from({ length: workers }, (_, i) =>
-    Object.entries(OF_WORKER).map(([name, field]) =>
-      figure(`worker ${i + 1}: ${name}`, field, (sample) => sample.workers[i]?.[field] ?? 0),
-    ),
-  );
-  const ofServer = Object.entries(OF_SERVER).map(([name, field]) =>
-    figure(`server: ${name}`, field, ({ server }) => server[field]),
-  );
-  return [...ofWorkers.flat(), ...ofServer];
+}
+
+function average(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 export function reportOf(
-  samples: readonly Sample[],
   figures: readonly Figure[],
   left: Leftovers,
   setting: string,
+  done: string,
 ): string {
-  const end = samples.at(-1);
-  const sum = (valueOf: (worker: WorkerSample) => number): string =>
-    (end?.workers ?? []).reduce((total, worker) => total + valueOf(worker), 0).toLocaleString('en');
-  const grants = sum((worker) => worker.grants);
   return [
     '# Soak',
     '',
     `Written by \`npm run soak\`. ${setting}`,
     '',
-    `${samples.length} samples in ${Math.round(end?.at ?? 0)} s; ${grants} permits granted,`,
-    `${sum((worker) => worker.refusals)} waits that timed out or were aborted. The first 30 % of the samples are left out below,`,
+    `${done} The first 30 % of the samples are left out below,`,
     'because pools and caches fill at first. Slope: least squares. A figure counts as growing when the slope adds up to',
     `more than ${MOST_GROWTH * 100} % of its mean over the rest of the run, and to more than ${LEAST_GROWTH} (MiB or pieces).`,
     '',
-    '| figure | first | last | mean | slope a minute | in all | grows |',
-    '| --- | ---: | ---: | ---: | ---: | ---: | --- |',
-    ...figures.map(rowOf),
+    markdownTable(
+      ['figure', 'first', 'last', 'mean', 'slope a minute', 'in all', 'grows'],
+      figures.map(rowOf),
+    ),
     '',
     'After `close()` in every worker:',
     '',
     `- timers of semaphores: ${left.timers}`,
-    `- keys in use: ${left.keys.length === 0 ? 'none' : left.keys.join(', ')}`,
+    `- keys in use: ${left.keys.join(', ') || 'none'}`,
     `- channels with a listener: ${left.channels}`,
     '',
   ].join('\n');
 }
 
-function rowOf({ name, unit, trend, grows }: Figure): string {
-  const show = (value: number): string => `${value.toFixed(unit === '' ? 1 : 2)} ${unit}`.trim();
-  const growth = `${(trend.growth * 100).toFixed(1)} %`;
-  const figures = [trend.first, trend.last, trend.mean, trend.slope].map(show);
-  return `| ${[name, ...figures, growth, grows ? '**yes**' : 'no'].join(' | ')} |`;
+function rowOf({ name, first, last, mean, slope, growth, grows }: Figure): string[] {
+  const isMemory = /heap|resident|memory/.test(name);
+  const show = (value: number): string => (isMemory ? `${value.toFixed(2)} MiB` : value.toFixed(1));
+  const cells = [...[first, last, mean, slope].map(show), `${(growth * 100).toFixed(1)} %`];
+  return [name, ...cells, grows ? '**yes**' : 'no'];
 }

@@ -5,7 +5,7 @@ import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import { CountingClock } from './counting-clock.js';
-import type { WorkerSample, WorkerTask } from './sample.js';
+import { MEBIBYTE, type WorkerSample, type WorkerTask } from './task.js';
 
 const { kind, url, name, limit, waiters } = workerArguments<WorkerTask>();
 const client = await openClient(kind, url);
@@ -72,10 +72,7 @@ async function shortLived(): Promise<void> {
   const own = new Semaphore(client.target, `${name}-${round % 7}`, { ...options, limit: 1 });
   const handle = await own.tryAcquire();
   if (handle !== null) grants += 1;
-  const waiting = own.acquire().then(
-    () => undefined,
-    () => undefined,
-  );
+  const waiting = own.acquire().catch(() => undefined);
   await own.close();
   await waiting;
 }
@@ -85,17 +82,16 @@ function sample(): WorkerSample {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
-  return {
-    heap: heapUsed,
-    resident: rss,
-    timers: clock.timers,
-    resources: process.getActiveResourcesInfo().length,
+  const figures = {
+    'heap after collection': heapUsed / MEBIBYTE,
+    resident: rss / MEBIBYTE,
+    'timers of semaphores': clock.timers,
     listeners: countListeners(),
-    grants,
-    refusals,
   };
+  return { figures, grants, refusals };
 }
 
+/** On the client, on the process and on the signal that all its waiters share. */
 function countListeners(): number {
   const emitters = [client.emitter, process];
   const ofEmitters = emitters.map((emitter) =>

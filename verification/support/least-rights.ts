@@ -1,6 +1,6 @@
 const COMMANDS =
-  'eval evalsha time exists hget hgetall hlen hexists hmget hset hsetnx hdel hscan zadd zcard zcount zmscore zscore zrange ' +
-  'zrangebyscore zrank zrevrangebyscore zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
+  'eval evalsha time exists hget hgetall hlen hexists hmget hset hsetnx hdel hincrby hscan zadd zcard zcount zmscore zscore zrange ' +
+  'zrangebyscore zrank zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
 
 /**
  * All that a user of Redis needs to run a semaphore with the default prefix:

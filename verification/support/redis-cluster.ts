@@ -62,8 +62,8 @@ export class TestCluster {
     this.nodes = nodes;
   }
 
-  get addresses(): { host: string; port: number }[] {
-    return this.nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
+  get ports(): number[] {
+    return this.nodes.map(({ port }) => port);
   }
 
   async kill(node: TestServer): Promise<void> {

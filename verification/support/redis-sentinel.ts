@@ -49,8 +49,8 @@ export class TestSentinels {
   }
 
   /** Of the sentinels. */
-  get addresses(): { host: string; port: number }[] {
-    return this.#sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
+  get ports(): number[] {
+    return this.#sentinels.map(({ port }) => port);
   }
 
   /** Where the others find a server. */

@@ -7,10 +7,11 @@ import { leastRights } from '../support/least-rights.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster } from '../support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { clusterClient, type Fixture, meeting, throughBothClients } from './topology-fixture.js';
+import { clusterClient } from '../support/topology-clients.js';
+import { type Connect, type Fixture, meeting, throughBothClients } from './topology-fixture.js';
 
 describeWithCluster('a cluster', (cluster) => {
-  const connect = clusterClient(cluster);
+  const connect: Connect = (kind) => clusterClient({ kind, ports: cluster().ports });
 
   it('is used with the least rights and the rights that its client needs', async () => {
     const login = { username: 'limited', password: 'secret' };
@@ -18,8 +19,9 @@ describeWithCluster('a cluster', (cluster) => {
     for (const node of cluster().nodes) {
       await node.command('ACL', 'SETUSER', login.username, 'on', `>${login.password}`, ...rights);
     }
-    await throughBothClients(clusterClient(cluster, login), (fixture) =>
-      expectPush(fixture, newName()),
+    await throughBothClients(
+      (kind) => clusterClient({ kind, ports: cluster().ports, login }),
+      (fixture) => expectPush(fixture, newName()),
     );
   });
 

@@ -8,13 +8,12 @@ import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster, describeWithSentinels } from '../support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { LATE_MS, timedRejection } from '../support/timed.js';
+import { clusterClient, sentinelClient } from '../support/topology-clients.js';
 import {
-  clusterClient,
   type Connect,
   expectLostWithin,
   lossesOf,
   meeting,
-  sentinelClient,
   throughBothClients,
   untilReplicated,
 } from './topology-fixture.js';
@@ -93,7 +92,7 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
   };
   const slotOf = (of: string): Promise<number> => cluster().slotOf(`redsem:{${of}}:tickets`);
   const topology: Topology = {
-    connect: clusterClient(cluster),
+    connect: (kind) => clusterClient({ kind, ports: cluster().ports }),
     command: (...args) => cluster().command(...args),
     replicated: async () =>
       untilReplicated(master, await cluster().replicasOf(await slotOf(await name()))),
@@ -108,7 +107,7 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
 });
 
 describeWithSentinels('sentinels whose master fails', (sentinels) => {
-  const connect = sentinelClient(sentinels);
+  const connect: Connect = (kind) => sentinelClient({ kind, ports: sentinels().ports });
   let master: TestServer;
   let replicas: TestServer[];
 

@@ -1,6 +1,4 @@
 import { expect } from 'chai';
-import { Cluster, Redis } from 'ioredis';
-import { createCluster, createSentinel } from 'redis';
 
 import {
   type Handle,
@@ -8,24 +6,17 @@ import {
   Semaphore,
   type SemaphoreOptions,
 } from '../../src/index.js';
-import { type BothKinds, bothKinds, type Login } from '../../test/support/client-fixture.js';
+import { type BothKinds, bothKinds } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
-import type { TestCluster } from '../support/redis-cluster.js';
-import { MASTER_NAME, type TestSentinels } from '../support/redis-sentinel.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { LATE_MS } from '../support/timed.js';
+import type { TopologyClient } from '../support/topology-clients.js';
 
-interface Connected {
-  readonly target: RedisTarget;
-  destroy(): unknown;
-}
-
-export type Connect = (kind: BothKinds) => Promise<Connected>;
+export type Connect = (kind: BothKinds) => TopologyClient;
 
 /** Makes clients of one kind and semaphores on them, all closed at the end of the test. */
 export interface Fixture {
   readonly kind: BothKinds;
-  client(): Promise<RedisTarget>;
   /** On a separate client unless one is given. */
   semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
 }
@@ -45,23 +36,24 @@ export async function throughBothClients(connect: Connect, body: Body): Promise<
 }
 
 async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
-  const clients: Connected[] = [];
+  const clients: TopologyClient[] = [];
   const semaphores: Semaphore[] = [];
-  const client = async (): Promise<RedisTarget> => {
-    const made = await connect(kind);
-    clients.push(made);
-    return made.target;
+  const open = async (): Promise<RedisTarget> => {
+    const client = connect(kind);
+    clients.push(client);
+    await client.connect();
+    return client.target;
   };
   const semaphore: Fixture['semaphore'] = async (name, options, target) => {
-    const made = new Semaphore(target ?? (await client()), name, options);
+    const made = new Semaphore(target ?? (await open()), name, options);
     semaphores.push(made);
     return made;
   };
   try {
-    await body({ kind, client, semaphore });
+    await body({ kind, semaphore });
   } finally {
     await Promise.all(semaphores.map((made) => made.close()));
-    for (const made of clients) await made.destroy();
+    for (const made of clients) await made.close();
   }
 }
 
@@ -112,44 +104,3 @@ export async function untilReplicated(
     }
   });
 }
-
-/**
- * With the options that docs/operations/topologies.md names for a cluster whose masters may fail.
- */
-export function clusterClient(cluster: () => TestCluster, login?: Login): Connect {
-  return async (kind) => {
-    const { addresses } = cluster();
-    if (kind === 'redis') {
-      const rootNodes = addresses.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` }));
-      const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
-      const client = createCluster({ rootNodes, ...refresh, defaults: { ...login } });
-      await client.on('error', ignore).connect();
-      return { target: client, destroy: () => client.destroy() };
-    }
-    // The ready check of a node wants INFO, and says so aloud when the user may not.
-    const redisOptions = login === undefined ? {} : { ...login, enableReadyCheck: false };
-    const options = { lazyConnect: true, slotsRefreshInterval: 1000, redisOptions };
-    const client = new Cluster(addresses, options).on('error', ignore);
-    await client.connect();
-    return { target: client, destroy: () => client.disconnect() };
-  };
-}
-
-/** With the option that docs/operations/topologies.md names for a master that may hang. */
-export function sentinelClient(sentinels: () => TestSentinels): Connect {
-  return async (kind) => {
-    const { addresses } = sentinels();
-    if (kind === 'redis') {
-      const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes: addresses });
-      await client.on('error', ignore).connect();
-      return { target: client, destroy: () => client.destroy() };
-    }
-    const options = { sentinels: addresses, name: MASTER_NAME, lazyConnect: true };
-    const client = new Redis({ ...options, failoverDetector: true }).on('error', ignore);
-    await client.connect();
-    return { target: client, destroy: () => client.disconnect() };
-  };
-}
-
-/** Nodes come and go here: only what a semaphore makes of it is looked at. */
-function ignore(): void {}

@@ -8,7 +8,6 @@ import { eventually } from '../../test/support/eventually.js';
 import { openClient } from '../../test/support/open-client.js';
 import { modulesOf } from '../package/folder-packages.js';
 import { describeInBrowser, type OpenPage, rowsOf, untilLink, untilText } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
 
 interface Finding {
   readonly id: string;
@@ -18,19 +17,11 @@ interface Finding {
 
 describeInBrowser('axe-core', (web) => {
   before('a holder and a waiter', async () => {
-    const { url } = web().server;
-    const args = {
-      kind: 'ioredis',
-      url,
-      name: 'exports',
-      limit: 1,
-      label: 'export-worker',
-    } as const;
-    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    const args = { name: 'exports', limit: 1, label: 'export-worker' };
+    const [holder, waiter] = await Promise.all([web().user(args), web().user(args)]);
     await holder.ask('acquire', 1);
     void waiter.ask('acquire', 1).catch(() => undefined);
   });
-  after(stopUsers);
 
   function open(colorScheme: 'light' | 'dark', name?: string): Promise<OpenPage> {
     const script = readFileSync(join(modulesOf('verification/web'), 'axe-core/axe.min.js'), 'utf8');

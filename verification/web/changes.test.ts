@@ -3,14 +3,11 @@ import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
 import { describeInBrowser, rowsOf, textOf, untilText } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
+import type { UserProcess } from './user-process.js';
 
 describeInBrowser('changes from the page', (web) => {
-  afterEach(stopUsers);
-
-  function start(name: string, limit: number, label: string): Promise<UserProcess> {
-    return UserProcess.start({ kind: 'ioredis', url: web().server.url, name, limit, label });
-  }
+  const start = (name: string, limit: number, label: string): Promise<UserProcess> =>
+    web().user({ name, limit, label });
 
   it('revoke: the holder loses its permit, and the next in the queue has it', async () => {
     const [first, second] = await Promise.all([start('gpu', 1, 'old'), start('gpu', 1, 'new')]);

@@ -3,19 +3,16 @@ import { expect } from 'chai';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
 import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
+import type { UserProcess } from './user-process.js';
 import { ViewProcess } from './view-process.js';
 
 describeInBrowser('a lost connection', (web) => {
   let holder: UserProcess;
 
   before(async () => {
-    const { url } = web().server;
-    const args = { kind: 'redis', url, name: 'kept', limit: 5, label: 'holder' } as const;
-    holder = await UserProcess.start(args);
+    holder = await web().user({ kind: 'redis', name: 'kept', limit: 5, label: 'holder' });
     await holder.ask('acquire', 1);
   });
-  after(stopUsers);
 
   /** The grey of all numbers that are not of now. */
   const staleColor = "getComputedStyle(document.querySelector('main')).fontStyle";

@@ -3,20 +3,15 @@ import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
 import { describeInBrowser, rowsOf, untilText } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
 
 describeInBrowser('the keyboard alone', (web) => {
-  afterEach(stopUsers);
-
   async function press(page: Page, ...keys: readonly string[]): Promise<void> {
     for (const key of keys) await page.keyboard.press(key);
   }
 
   it('walks from the list through a semaphore and its changes, and back', async () => {
-    const url = web().server.url;
     for (const name of ['alpha', 'beta', 'gamma']) {
-      const args = { kind: 'ioredis', url, name, limit: 2, label: `holder of ${name}` } as const;
-      const holder = await UserProcess.start(args);
+      const holder = await web().user({ name, limit: 2, label: `holder of ${name}` });
       await holder.ask('acquire', 1);
     }
     const { page, problems } = await web().open();

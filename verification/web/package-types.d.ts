@@ -49,8 +49,3 @@ declare module 'playwright-core' {
     isVisible(): Promise<boolean>;
   }
 }
-
-declare module 'axe-core' {
-  const axe: { readonly source: string };
-  export default axe;
-}

@@ -5,6 +5,7 @@ import { pickLoopbackPort } from '../../test/support/loopback-port.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { launchChromium } from './chromium.js';
+import { type UserArguments, UserProcess } from './user-process.js';
 import { TOKEN, ViewProcess } from './view-process.js';
 
 /** A page of the view and what went wrong in it. */
@@ -21,6 +22,8 @@ export interface WebFixture {
   readonly view: ViewProcess;
   /** Opens the view with its token and waits until it is live. */
   open(options?: OpenOptions): Promise<OpenPage>;
+  /** Starts a process that uses a semaphore; it is killed at the end. */
+  user(user: Omit<UserArguments, 'url' | 'kind'> & Partial<UserArguments>): Promise<UserProcess>;
 }
 
 interface OpenOptions extends ContextOptions {
@@ -40,6 +43,7 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
     let browser: Browser | undefined;
     let view: ViewProcess | undefined;
     const contexts: BrowserContext[] = [];
+    const users: UserProcess[] = [];
 
     before('start Chromium and the view', async function () {
       browser = await launchChromium(this);
@@ -47,12 +51,24 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
       await view.start();
     });
     afterEach('close pages', () => Promise.all(contexts.splice(0).map((one) => one.close())));
-    after('stop both', () => Promise.all([browser?.close(), view?.kill()]));
+    after('stop all', async () => {
+      for (const { worker } of users) worker.kill();
+      await Promise.all([browser?.close(), view?.kill()]);
+    });
 
     body(() => {
       if (browser === undefined || view === undefined) throw new Error('only inside tests');
       const running = { browser, view, contexts };
-      return { server: server(), view, open: (options) => openPage(running, options) };
+      return {
+        server: server(),
+        view,
+        open: (options) => openPage(running, options),
+        user: async (user) => {
+          const started = await UserProcess.start({ kind: 'ioredis', url: server().url, ...user });
+          users.push(started);
+          return started;
+        },
+      };
     });
   });
 }

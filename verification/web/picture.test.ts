@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../../test/support/eventually.js';
 import { timed } from '../support/timed.js';
 import { describeInBrowser, rowsOf, textOf } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
+import type { UserProcess } from './user-process.js';
 
 /** How far the picture may lag behind. */
 const LAG_MS = 2000;
@@ -12,19 +12,15 @@ const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 
 describeInBrowser('the picture of four processes', (web) => {
   const lags: number[] = [];
-  afterEach(stopUsers);
   after(() => {
     const worst = Math.round(Math.max(...lags));
     console.log(`      the picture was up to ${worst} ms behind, ${lags.length} changes`);
   });
 
-  /** Each test has its own name: who is killed leaves a ticket until its lease ends. */
+  /** Each test has its own name. */
   function start(name: string): Promise<readonly UserProcess[]> {
-    const { url } = web().server;
     return Promise.all(
-      KINDS.map((kind, nth) =>
-        UserProcess.start({ kind, url, name, limit: 3, label: `process-${nth}` }),
-      ),
+      KINDS.map((kind, nth) => web().user({ kind, name, limit: 3, label: `process-${nth}` })),
     );
   }
 

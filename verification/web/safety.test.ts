@@ -2,19 +2,15 @@ import { expect } from 'chai';
 
 import { eventually } from '../../test/support/eventually.js';
 import { describeInBrowser, textOf, untilText } from './page-fixture.js';
-import { stopUsers, UserProcess } from './user-process.js';
 import { TOKEN } from './view-process.js';
 
 const LABEL = '<script>window.attacked = true</script>';
 const NAME = '<img src=x onerror="window.attacked = true">';
 
 describeInBrowser('texts of others', (web) => {
-  afterEach(stopUsers);
-
   it('stay texts: a label that is a script, a name that is an image', async () => {
-    const { url } = web().server;
-    const args = { kind: 'ioredis', url, name: NAME, limit: 1, label: LABEL } as const;
-    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    const args = { name: NAME, limit: 1, label: LABEL };
+    const [holder, waiter] = await Promise.all([web().user(args), web().user(args)]);
     const { id } = await holder.ask('acquire', 1);
     const waiting = waiter.ask('acquire', 1);
     const { page, problems } = await web().open();

@@ -32,8 +32,6 @@ export interface Order {
   readonly argument: unknown;
 }
 
-const running = new Set<WorkerProcess>();
-
 /** A process that uses one semaphore on command, and reports what it loses. */
 export class UserProcess {
   readonly worker: WorkerProcess;
@@ -41,7 +39,6 @@ export class UserProcess {
 
   static async start(args: UserArguments): Promise<UserProcess> {
     const worker = startWorker(new URL('user-worker.ts', import.meta.url), args);
-    running.add(worker);
     await worker.next('ready');
     return new UserProcess(worker);
   }
@@ -65,10 +62,4 @@ export class UserProcess {
   async nextLoss(): Promise<unknown> {
     return (await this.worker.next('lost')).data;
   }
-}
-
-/** Kills all that were started. */
-export function stopUsers(): void {
-  for (const worker of running) worker.kill();
-  running.clear();
 }

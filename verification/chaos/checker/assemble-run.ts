@@ -1,9 +1,13 @@
 import type {
+  FailEvent,
   FaultEvent,
+  FinalEvent,
   HistoryEvent,
   InvokeEvent,
   OkEvent,
   RunEvent,
+  SeenEvent,
+  UnknownEvent,
 } from '../../history/events.js';
 import { effectsOf, isFaultKind } from '../history/fault-kinds.js';
 import type { Call, Fault, Header, Hold, RunRecord } from './run-record.js';
@@ -22,18 +26,15 @@ export function assembleRun(events: readonly HistoryEvent[]): RunRecord {
 }
 
 class Reader {
-  #header: Header | undefined;
+  readonly #headers: Header[] = [];
   readonly #calls = new Map<string, Call>();
   readonly #holds = new Map<string, Hold>();
   readonly #faults = new Map<number, FaultEvent[]>();
   readonly #stalls = new Map<string, Span[]>();
   readonly #lastWritten = new Map<string, number>();
-  readonly #rest: { -readonly [K in 'seen' | 'quiet' | 'final']: RunRecord[K] } = {
-    seen: [],
-    quiet: undefined,
-    final: undefined,
-  };
-  readonly #seen: RunRecord['seen'][number][] = [];
+  readonly #seen: SeenEvent[] = [];
+  #quiet: number | undefined;
+  #final: FinalEvent | undefined;
   #end = 0;
 
   read(event: HistoryEvent): void {
@@ -41,8 +42,7 @@ class Reader {
     this.#lastWritten.set(event.process, event.at);
     switch (event.type) {
       case 'run':
-        if (this.#header !== undefined) throw new MalformedHistoryError('two runs in one history');
-        this.#header = headerOf(event);
+        this.#headers.push(headerOf(event));
         break;
       case 'invoke':
         this.#readInvoke(event);
@@ -50,7 +50,7 @@ class Reader {
       case 'ok':
       case 'fail':
       case 'unknown': {
-        const call = this.#settle(event.process, event.call, event.at, event.type);
+        const call = this.#settle(event);
         if (event.type === 'ok') this.#readOk(event, call);
         break;
       }
@@ -66,7 +66,7 @@ class Reader {
         this.#hold(event.ticket).losses.push(event);
         break;
       case 'stall':
-        this.#stalled(event.process, { from: event.from, to: event.until });
+        appendTo(this.#stalls, event.process, { from: event.from, to: event.until });
         break;
       case 'seen':
         this.#seen.push(event);
@@ -75,10 +75,10 @@ class Reader {
         appendTo(this.#faults, event.fault, event);
         break;
       case 'quiet':
-        this.#rest.quiet = event.at;
+        this.#quiet = event.at;
         break;
       case 'final':
-        this.#rest.final = event;
+        this.#final = event;
         break;
       // What simulations alone write.
       case 'started':
@@ -90,31 +90,36 @@ class Reader {
   }
 
   finish(): RunRecord {
-    if (this.#header === undefined) throw new MalformedHistoryError('no run event');
-    const faults = [...this.#faults.values()].map(faultOf).toSorted((a, b) => a.from - b.from);
-    for (const { kind, targets = [], from, to } of faults) {
-      if (kind === 'stop-process')
-        for (const target of targets) this.#stalled(target, { from, to });
+    const [header, another] = this.#headers;
+    if (header === undefined || another !== undefined) {
+      throw new MalformedHistoryError('expected one run event');
     }
-    const deaths = deathsIn(faults);
+    const faults = [...this.#faults.values()].map(faultOf).toSorted((a, b) => a.from - b.from);
+    const deaths = new Map<string, number>();
+    for (const { kind, targets = [], from, to } of faults) {
+      for (const target of targets) {
+        if (kind === 'stop-process') appendTo(this.#stalls, target, { from, to });
+        if (kind === 'kill-process') deaths.set(target, from);
+      }
+    }
     const holds = [...this.#holds.values()];
     for (const hold of holds) hold.end = endOf(hold, deaths.get(hold.process) ?? Infinity);
     return {
-      header: this.#header,
-      life: Math.max(this.#header.ttl, this.#header.claim),
+      header,
+      life: Math.max(header.ttl, header.claim),
       calls: [...this.#calls.values()],
       holds,
       faults,
       stalls: new Map([...this.#stalls].map(([process, spans]) => [process, new SpanIndex(spans)])),
       lastWritten: this.#lastWritten,
       end: this.#end,
-      ...this.#rest,
+      quiet: this.#quiet,
+      final: this.#final,
       seen: this.#seen,
     };
   }
 
-  #readInvoke(event: InvokeEvent): void {
-    const { process, call, operation, at, timeout, permits = 1, ticket } = event;
+  #readInvoke({ process, call, operation, at, timeout, permits = 1, ticket }: InvokeEvent): void {
     const key = `${process} ${call}`;
     if (this.#calls.has(key)) throw new MalformedHistoryError(`call ${key} is invoked twice`);
     const invoked = { process, call, operation, invoked: at, timeout, permits, ticket };
@@ -123,13 +128,11 @@ class Reader {
     if (operation === 'release') this.#hold(ticket ?? '').release = record;
   }
 
-  #settle(process: string, number: number, at: number, outcome: 'ok' | 'fail' | 'unknown'): Call {
+  #settle({ process, call: number, at, type: outcome }: OkEvent | FailEvent | UnknownEvent): Call {
     const call = this.#calls.get(`${process} ${number}`);
-    if (call === undefined) {
-      throw new MalformedHistoryError(`call ${process} ${number} ends without having begun`);
-    }
-    if (call.settled !== undefined) {
-      throw new MalformedHistoryError(`call ${process} ${number} ends twice`);
+    if (call === undefined || call.settled !== undefined) {
+      const problem = call === undefined ? 'without having begun' : 'twice';
+      throw new MalformedHistoryError(`call ${process} ${number} ends ${problem}`);
     }
     call.settled = { at, outcome };
     return call;
@@ -137,33 +140,21 @@ class Reader {
 
   #readOk(ok: OkEvent, call: Call): void {
     if (call.operation === 'release') this.#hold(call.ticket ?? '').released = ok;
-    const { process, at: granted } = ok;
     const [ticket] = ok.tickets ?? [];
     if (ticket === undefined) return;
     const { id, slots, token, until } = ticket;
     if (this.#holds.has(id)) throw new MalformedHistoryError(`ticket ${id} is granted twice`);
     const { permits, invoked } = call;
-    const part = { process, id, slots, token, permits, invoked, granted };
-    this.#holds.set(id, {
-      ...part,
-      certain: until,
-      until,
-      end: until,
-      looks: [],
-      losses: [],
-      release: undefined,
-      released: undefined,
-    });
+    const grant = { process: ok.process, id, slots, token, permits, invoked, granted: ok.at };
+    const certainty = { certain: until, until, end: until };
+    const later = { release: undefined, released: undefined };
+    this.#holds.set(id, { ...grant, ...certainty, ...later, looks: [], losses: [] });
   }
 
   #hold(id: string): Hold {
     const hold = this.#holds.get(id);
     if (hold === undefined) throw new MalformedHistoryError(`nobody was granted ticket '${id}'`);
     return hold;
-  }
-
-  #stalled(process: string, span: Span): void {
-    appendTo(this.#stalls, process, span);
   }
 }
 
@@ -189,26 +180,10 @@ function faultOf(events: readonly FaultEvent[]): Fault {
     events.find((event) => event.phase === phase)?.at ?? Infinity;
   const { fault, kind, targets, step, key, node } = first;
   if (!isFaultKind(kind)) throw new MalformedHistoryError(`unknown fault '${kind}'`);
-  return {
-    fault,
-    kind,
-    targets,
-    step,
-    key,
-    node,
-    effects: effectsOf({ kind, step, key, node }),
-    from: first.at,
-    to: at('end'),
-    active: { from: at('active'), to: at('ending') },
-  };
-}
-
-function deathsIn(faults: readonly Fault[]): Map<string, number> {
-  const deaths = new Map<string, number>();
-  for (const { kind, targets = [], from } of faults) {
-    if (kind === 'kill-process') for (const target of targets) deaths.set(target, from);
-  }
-  return deaths;
+  const details = { kind, step, key, node };
+  const active = { from: at('active'), to: at('ending') };
+  const effects = effectsOf(details);
+  return { fault, targets, ...details, effects, from: first.at, to: at('end'), active };
 }
 
 /**

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { type HistoryEvent, lineOf } from '../../history/events.js';
-import { machineTime } from './machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 
 /** An event without what the recorder adds; `at` may be given where it was taken earlier. */
 export type NewEvent = HistoryEvent extends infer E

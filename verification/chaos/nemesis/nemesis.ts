@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { FaultEvent } from '../../history/events.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
-import type { Topology, Undo } from '../topologies/topology.js';
+import type { Topology } from '../topologies/topology.js';
 import type { Crew } from '../workers/crew.js';
-import type { PlannedFault } from './plan.js';
+import type { PlannedFault, Undo } from './plan.js';
 
 export interface NemesisOptions {
   readonly topology: Topology;
   readonly crew: Crew;
   readonly recorder: Recorder;
-  /** Of the semaphore. */
-  readonly name: string;
   readonly onFault?: ((fault: PlannedFault) => void) | undefined;
 }
 
@@ -47,7 +45,7 @@ async function injectOne(
       ...(key === undefined ? {} : { key }),
       ...(node === undefined ? {} : { node }),
     });
-  await options.topology.prepare?.(fault);
+  await options.topology.prepare(fault);
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
@@ -57,12 +55,12 @@ async function injectOne(
     await undo();
   }
   record('end');
-  await options.topology.repair?.();
+  await options.topology.repair();
 }
 
 async function inject(
   fault: PlannedFault,
-  { topology, crew, name }: NemesisOptions,
+  { topology, crew }: NemesisOptions,
 ): Promise<Undo | undefined> {
   const { kind, workers = [] } = fault;
   if (kind === 'kill-process') {
@@ -77,5 +75,5 @@ async function inject(
     const stalls = Promise.all(workers.map((worker) => crew.stall(worker, fault.lasts)));
     return async () => void (await stalls);
   }
-  return topology.inject(fault, name);
+  return topology.inject(fault);
 }

@@ -1,23 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Semaphore, type SemaphoreState } from '../../../src/index.js';
-import { machineTime } from '../history/machine-time.js';
+import type { SemaphoreTerms } from '../../history/events.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
-import { connect } from '../topologies/connect.js';
-import type { Address, Connection } from '../topologies/topology.js';
+import { type Address, connect, type Connection } from '../topologies/connect.js';
 
 /** Pause between two looks, in milliseconds. */
 const PAUSE = 25;
 /** How late a look may come before that counts as standing still. */
 const STALL = 60;
-
-interface ObserverOptions {
-  readonly address: Address;
-  readonly name: string;
-  readonly limit: number;
-  readonly ttl: number;
-  readonly recorder: Recorder;
-}
 
 /** A ticket on a slot: its token, and whose it is (host:pid). */
 export interface Sighting {
@@ -34,12 +26,19 @@ export class Observer {
   readonly #slots = new Map<number, Sighting>();
   #stopped = false;
 
-  static async start(options: ObserverOptions): Promise<Observer> {
-    return new Observer(options, await connect(options.address));
+  static async start(
+    address: Address,
+    terms: SemaphoreTerms,
+    recorder: Recorder,
+  ): Promise<Observer> {
+    return new Observer(await connect(address), terms, recorder);
   }
 
-  private constructor(options: ObserverOptions, connection: Connection) {
-    const { name, limit, ttl, recorder } = options;
+  private constructor(
+    connection: Connection,
+    { name, limit, ttl }: SemaphoreTerms,
+    recorder: Recorder,
+  ) {
     this.#recorder = recorder;
     this.#connection = connection;
     this.#semaphore = new Semaphore(connection.target, name, { limit, ttl });

@@ -19,6 +19,9 @@ export interface PlannedFault {
   readonly node?: number;
 }
 
+/** Takes a fault away again. */
+export type Undo = () => Promise<void>;
+
 export interface PlanOptions {
   readonly seed: number;
   readonly minutes: number;

@@ -1,35 +1,29 @@
-import type { Call, RunRecord } from '../checker/run-record.js';
+import type { RunRecord } from '../checker/run-record.js';
 
-/** One line of a table: what was counted, and how often. */
-export interface Figure {
-  readonly label: string;
-  readonly value: string;
-}
-
-/** What happened in a run, in numbers. */
-export function figuresOf(run: RunRecord): Figure[] {
+/** What happened in a run, in numbers: what was counted, and how often. */
+export function figuresOf(run: RunRecord): [label: string, value: string][] {
   const waits = run.holds
     .map(({ invoked, granted }) => granted - invoked)
     .toSorted((a, b) => a - b);
-  const losses = countBy(run.holds.flatMap((hold) => hold.losses.slice(0, 1).map((l) => l.reason)));
+  const losses = run.holds.flatMap((hold) => hold.losses.slice(0, 1).map((l) => l.reason));
+  const outcomes = (['acquire', 'try', 'extend', 'release'] as const).map(
+    (operation): [string, string] => {
+      const calls = run.calls.filter((call) => call.operation === operation);
+      const ends = calls.map(({ settled }) => settled?.outcome ?? 'cut short');
+      return [`calls of ${operation}`, counted(ends)];
+    },
+  );
   return [
-    { label: 'length', value: `${seconds(run.end - run.header.at)} s` },
-    { label: 'processes', value: String(new Set(run.calls.map((call) => call.process)).size) },
-    { label: 'permits granted', value: String(run.holds.length) },
-    { label: 'wait for a permit, p50 / p99 / most', value: percentiles(waits) },
-    ...(['acquire', 'try', 'extend', 'release'] as const).map((operation) => ({
-      label: `calls of ${operation}`,
-      value: outcomesOf(run.calls.filter((call) => call.operation === operation)),
-    })),
-    { label: 'losses reported to holders', value: describeCounts(losses) },
-    { label: 'looks at the server', value: String(run.seen.length) },
-    { label: 'faults', value: describeCounts(countBy(run.faults.map(({ kind }) => kind))) },
-    { label: 'from the last fault until every permit was granted again', value: recovery(run) },
+    ['length', `${((run.end - run.header.at) / 1000).toFixed(1)} s`],
+    ['processes', String(new Set(run.calls.map((call) => call.process)).size)],
+    ['permits granted', String(run.holds.length)],
+    ['wait for a permit, p50 / p99 / most', percentiles(waits)],
+    ...outcomes,
+    ['losses reported to holders', counted(losses)],
+    ['looks at the server', String(run.seen.length)],
+    ['faults', counted(run.faults.map(({ kind }) => kind))],
+    ['from the last fault until every permit was granted again', recovery(run)],
   ];
-}
-
-function outcomesOf(calls: readonly Call[]): string {
-  return describeCounts(countBy(calls.map(({ settled }) => settled?.outcome ?? 'cut short')));
 }
 
 function percentiles(sorted: readonly number[]): string {
@@ -48,17 +42,10 @@ function recovery({ quiet, header, holds }: RunRecord): string {
   return 'never';
 }
 
-function countBy(names: readonly string[]): Map<string, number> {
+/** How often there is each, the most frequent first. */
+function counted(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
-}
-
-function describeCounts(counts: ReadonlyMap<string, number>): string {
   const parts = [...counts].toSorted(([, a], [, b]) => b - a);
   return parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none';
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(1);
 }

@@ -2,6 +2,7 @@ import type { Violation } from '../../history/events.js';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { markdownTable } from '../../support/markdown-table.js';
 import type { RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
 import { describePlan } from '../nemesis/describe-plan.js';
@@ -32,8 +33,8 @@ export function writeReport(folder: string, report: Report): string {
     { file: 'timeline.svg', title: 'The whole run', span: whole },
     { file: 'close-up.svg', title: 'Close-up', span: closeUp(run, violations) },
   ];
-  for (const { file, ...options } of pictures) {
-    writeFileSync(join(folder, file), drawTimeline(run, options));
+  for (const { file, title, span } of pictures) {
+    writeFileSync(join(folder, file), drawTimeline(run, title, span));
   }
   const path = join(folder, 'report.md');
   writeFileSync(path, markdown(report, pictures));
@@ -57,14 +58,11 @@ function markdown(
     `\`${command}\`: limit ${limit}, ttl ${ttl} ms.`,
     `## ${violations.length === 0 ? 'Every promise was kept' : `Violations: ${violations.length}`}`,
     ...(violations.length === 0 ? [] : [violationTable(run, violations)]),
-    table(
-      ['', ''],
-      figuresOf(run).map(({ label, value }) => [label, value]),
-    ),
+    markdownTable(['', ''], figuresOf(run)),
     ...pictures.map(({ file, title }) => `![${title}](${file})`),
     [
-      'Bands are faults. In a close-up each colour of a slot is one worker and its successors. What is believed in beyond',
-      'what is held are tickets that a fault took and whose holders could not know it yet.',
+      'Bands are faults. What is believed in beyond what is held are tickets that a fault took and whose holders could not',
+      'know it yet.',
     ].join(' '),
     '## Plan',
     `\`\`\`text\n${describePlan(plan.slice(0, PLANNED))}\n\`\`\``,
@@ -79,13 +77,5 @@ function violationTable(run: RunRecord, violations: readonly Violation[]): strin
   const rows = violations.slice(0, LISTED).map(({ rule, at, message }) => {
     return [((at - run.header.at) / 1000).toFixed(3), rule, message];
   });
-  return table(['seconds', 'rule', 'what'], rows);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map(tableLine).join('\n');
-}
-
-function tableLine(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
+  return markdownTable(['seconds', 'rule', 'what'], rows);
 }

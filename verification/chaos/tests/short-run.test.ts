@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/temporary-folder.js';
 
 /** Chosen so that its few seconds have kills, stops, lost data, cuts and clock steps. */
-const RUN = { seed: 8, minutes: 0.2, ttl: 600, topology: 'single' } as const;
+const RUN = { seed: 8, minutes: 0.2, ttl: 600, topology: 'single', keeper: false } as const;
 
 describeWithFakeClock(
   `a short chaos run (--seed ${RUN.seed} --minutes ${RUN.minutes} --ttl ${RUN.ttl})`,
@@ -23,7 +23,7 @@ describeWithFakeClock(
 
     before(async () => {
       const folder = makeTemporaryFolder();
-      ({ plan, events } = await runChaos({ ...RUN, folder }));
+      ({ plan, events } = await runChaos(RUN, folder));
       await removeTemporaryFolder(folder);
     });
 

@@ -1,28 +1,36 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
-import { clusterKinds, startClusterTopology } from './cluster.js';
-import { quorumKinds, singleKinds, startIndependent } from './independent.js';
-import { replicatedKinds } from './replicated.js';
-import { startSentinelTopology } from './sentinel.js';
-import type { Topology } from './topology.js';
+import { networkKinds } from './detours.js';
+import { startIndependent } from './independent.js';
+import { startClusterTopology, startSentinelTopology } from './replicated.js';
+import { type Servers, Topology } from './topology.js';
 
 interface TopologyEntry {
   readonly kinds: readonly FaultKind[];
   /** How many independent masters there are; left out: 1. */
   readonly nodes?: number;
-  readonly start: () => Promise<Topology>;
+  readonly start: () => Promise<Servers>;
 }
 
-const QUORUM_NODES = 3;
+// The order counts: a seed draws from it.
+const processes = ['kill-process', 'stop-process'] as const;
+const servers = ['stop-server', 'restart-with-data', 'restart-empty', 'pause-clients'] as const;
+const connections = ['kill-clients', ...networkKinds, 'forget-scripts'] as const;
+const data = ['flush-data', 'delete-key'] as const;
+const replicated = [...processes, ...connections, ...data, 'fail-over'] as const;
 
 const catalog = {
-  single: { kinds: singleKinds, start: () => startIndependent('single', 1) },
-  sentinel: { kinds: replicatedKinds, start: startSentinelTopology },
-  cluster: { kinds: clusterKinds, start: startClusterTopology },
+  single: {
+    kinds: [...processes, ...servers, ...connections, ...data, 'step-clock'],
+    start: () => startIndependent('single', 1),
+  },
+  sentinel: { kinds: replicated, start: startSentinelTopology },
+  cluster: { kinds: [...replicated, 'move-slot'], start: startClusterTopology },
   quorum: {
-    kinds: quorumKinds,
-    nodes: QUORUM_NODES,
-    start: () => startIndependent('quorum', QUORUM_NODES),
+    // Without what would take tickets from a majority at once.
+    kinds: [...processes, ...servers, ...connections],
+    nodes: 3,
+    start: () => startIndependent('quorum', 3),
   },
 } as const satisfies Record<string, TopologyEntry>;
 
@@ -56,6 +64,6 @@ export function nodesOf(name: TopologyName): { nodes?: number } {
   return entry.nodes === undefined ? {} : { nodes: entry.nodes };
 }
 
-export function startTopology(name: TopologyName): Promise<Topology> {
-  return catalog[name].start();
+export async function startTopology(name: TopologyName): Promise<Topology> {
+  return Topology.start(await catalog[name].start());
 }

@@ -1,18 +1,30 @@
-import { Cluster, Redis } from 'ioredis';
-import { createCluster, createSentinel } from 'redis';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { RedisTarget } from '../../../src/index.js';
-import { quorum } from '../../../src/index.js';
 import type { SingleTarget } from '../../../src/clients.js';
+import { type Backend, quorum, type RedisTarget } from '../../../src/index.js';
 import { openClient } from '../../../test/support/open-client.js';
-import { MASTER_NAME } from '../../support/redis-sentinel.js';
-import type { Address, Connection } from './topology.js';
+import {
+  clusterClient,
+  sentinelClient,
+  type TopologyClient,
+  type Way,
+} from '../../support/topology-clients.js';
 
 const CONNECT_TRIES = 100;
 const CONNECT_PAUSE = 100;
 /** Longer than any fault lasts. */
 const CONNECT_LIMIT = 5000;
+
+/** What a worker process needs to connect; plain data. */
+export interface Address extends Way {
+  readonly topology: 'single' | 'cluster' | 'sentinel' | 'quorum';
+}
+
+/** A connection and what closes it. */
+export interface Connection {
+  readonly target: RedisTarget | Backend;
+  close(): Promise<void>;
+}
 
 /** Connects, through faults that keep the first connection from being made. */
 export async function connect(address: Address): Promise<Connection> {
@@ -27,99 +39,42 @@ export async function connect(address: Address): Promise<Connection> {
 }
 
 const openers: Record<Address['topology'], (address: Address) => Promise<Connection>> = {
-  single: ({ client, ports: [port] }) => openClient(client, `redis://127.0.0.1:${port}`),
-  cluster: (address) => (address.client === 'redis' ? nodeCluster(address) : ioCluster(address)),
-  quorum: async ({ client, ports }) => {
-    const clients = await Promise.all(
-      ports.map((port) => openClient(client, `redis://127.0.0.1:${port}`)),
-    );
+  single: ({ kind, ports: [port] }) => openClient(kind, `redis://127.0.0.1:${port}`),
+  cluster: (address) => established(clusterClient(address)),
+  sentinel: (address) => established(sentinelClient(address)),
+  quorum: async ({ kind, ports }) => {
+    const opening = ports.map((port) => openClient(kind, `redis://127.0.0.1:${port}`));
+    const clients = await Promise.all(opening);
+    // Each worker reaches the nodes through its own proxies: their addresses are no names.
+    const named = clients.map(({ target }, i) => [`node${i}`, single(target)] as const);
     const close = async (): Promise<void> => {
       for (const each of clients) await each.close();
     };
-    // Each worker reaches the nodes through its own proxies: their addresses are no names.
-    const named = clients.map(({ target }, i) => [`node${i}`, single(target)] as const);
     return { target: quorum(Object.fromEntries(named)), close };
   },
-  sentinel: (address) => (address.client === 'redis' ? nodeSentinel(address) : ioSentinel(address)),
 };
-
-/**
- * As both libraries want it: servers name addresses that this worker reaches through its own
- * proxies.
- */
-function addressMap({ detours = {} }: Address): Record<string, { host: string; port: number }> {
-  const host = '127.0.0.1';
-  const map: Record<string, { host: string; port: number }> = {};
-  for (const [named, port] of Object.entries(detours)) map[`${host}:${named}`] = { host, port };
-  return map;
-}
 
 /**
  * Faults may keep a client from ever ending its first connect, as was seen with a cluster of
  * ioredis. A try that fails leaves nothing that keeps trying.
  */
-async function established(connecting: Promise<unknown>, end: () => unknown): Promise<void> {
+async function established(client: TopologyClient): Promise<Connection> {
   const timer = new AbortController();
   const limit = sleep(CONNECT_LIMIT, undefined, { signal: timer.signal }).then(() => {
     throw new Error(`no connection within ${CONNECT_LIMIT} ms`);
   });
-  limit.catch(ignore);
+  const connecting = client.connect();
+  // Each may fail when the other has decided.
+  for (const each of [connecting, limit]) each.catch(() => undefined);
   try {
     await Promise.race([connecting, limit]);
+    return client;
   } catch (error) {
-    connecting.catch(ignore);
-    await Promise.resolve().then(end).catch(ignore);
+    await Promise.allSettled([client.close()]);
     throw error;
   } finally {
     timer.abort();
   }
-}
-
-async function nodeCluster(address: Address): Promise<Connection> {
-  const rootNodes = address.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
-  // With the options that docs/operations/topologies.md names for masters that may fail, here and
-  // below.
-  const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
-  const client = createCluster({ rootNodes, nodeAddressMap: addressMap(address), ...refresh });
-  client.on('error', ignore);
-  await established(client.connect(), () => client.destroy());
-  return { target: client, close: () => Promise.resolve(client.destroy()) };
-}
-
-async function ioCluster(address: Address): Promise<Connection> {
-  const nodes = address.ports.map((port) => ({ host: '127.0.0.1', port }));
-  const natMap = addressMap(address);
-  const client = new Cluster(nodes, { lazyConnect: true, slotsRefreshInterval: 1000, natMap });
-  client.on('error', ignore);
-  await established(client.connect(), () => client.disconnect());
-  return { target: client, close: () => Promise.resolve(client.disconnect()) };
-}
-
-async function nodeSentinel(address: Address): Promise<Connection> {
-  const sentinelRootNodes = address.ports.map((port) => ({ host: '127.0.0.1', port }));
-  const nodeAddressMap = addressMap(address);
-  const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes, nodeAddressMap });
-  client.on('error', ignore);
-  await established(client.connect(), () => client.destroy());
-  return { target: client, close: () => client.destroy() };
-}
-
-async function ioSentinel(address: Address): Promise<Connection> {
-  const sentinels = address.ports.map((port) => ({ host: '127.0.0.1', port }));
-  const natMap = addressMap(address);
-  const options = { sentinels, natMap, name: MASTER_NAME, lazyConnect: true };
-  const client = new Redis({ ...options, failoverDetector: true });
-  client.on('error', ignore);
-  await established(client.connect(), () => client.disconnect());
-  // Notified of a failover while it reconnects, it takes that for its end: an application connects
-  // again.
-  const reconnect = (): void => void client.connect().catch(ignore);
-  client.on('end', reconnect);
-  const close = (): Promise<void> => {
-    client.off('end', reconnect).disconnect();
-    return Promise.resolve();
-  };
-  return { target: client, close };
 }
 
 function single(target: RedisTarget): SingleTarget {
@@ -130,6 +85,3 @@ function single(target: RedisTarget): SingleTarget {
 function isSingle(target: RedisTarget): target is SingleTarget {
   return !Array.isArray(target);
 }
-
-/** Servers come and go here: only what a semaphore makes of it is looked at. */
-function ignore(): void {}

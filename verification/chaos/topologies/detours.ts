@@ -1,11 +1,42 @@
 import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
-import type { PlannedFault } from '../nemesis/plan.js';
-import { injectProxyFault } from './proxy-faults.js';
-import { type Undo, WORKERS } from './topology.js';
+import type { FaultKind } from '../history/fault-kinds.js';
+import type { PlannedFault, Undo } from '../nemesis/plan.js';
 
-/** One of several servers that show clients where the others are. */
-interface Destination {
-  /** The port that they name. */
+/**
+ * How many worker processes a run has; each has its own way to the servers, for faults to strike.
+ */
+export const WORKERS = 4;
+
+/** What can befall the way between a worker and the servers. */
+export const networkKinds = [
+  'delay',
+  'hang',
+  'swallow-requests',
+  'swallow-replies',
+  'split',
+  'cut',
+] as const satisfies readonly FaultKind[];
+
+type Setter = (proxy: FaultProxy, on: boolean, delay: number) => void;
+
+const setters: Partial<Record<FaultKind, Setter>> = {
+  delay: (proxy, on, delay) => proxy.delay(on ? delay : 0),
+  hang: (proxy, on) => proxy.hang(on),
+  split: (proxy, on) => proxy.split(on),
+  'swallow-requests': swallowing((proxy, on) => proxy.swallowRequests(on)),
+  'swallow-replies': swallowing((proxy, on) => proxy.swallowReplies(on)),
+};
+
+/** TCP never continues after lost bytes: the connections that have lost some end. */
+function swallowing(swallow: (proxy: FaultProxy, on: boolean) => void): Setter {
+  return (proxy, on) => {
+    if (!on) proxy.cut();
+    swallow(proxy, on);
+  };
+}
+
+export interface Destination {
+  /** The port by which the other servers name this one to clients. */
   readonly named: number;
   readonly port: number;
 }
@@ -17,14 +48,14 @@ interface Way {
 }
 
 /**
- * Separate proxies for each worker to servers that name each other to their clients. The clients'
- * address maps lead them there; replication, sentinels and the observer stay on the straight way.
+ * Separate proxies for each worker to each server. The clients' address maps lead them there;
+ * replication, sentinels and the observer stay on the straight way.
  */
 export class Detours {
   readonly #ways: readonly Way[];
 
-  static async start(destinations: readonly Destination[]): Promise<Detours> {
-    const ways = destinations.map(async ({ named, port }) => {
+  static async start(servers: readonly Destination[]): Promise<Detours> {
+    const ways = servers.map(async ({ named, port }) => {
       const starts = Array.from({ length: WORKERS }, () => startProxy(port));
       return { named, proxies: await Promise.all(starts) };
     });
@@ -42,12 +73,23 @@ export class Detours {
     return detours;
   }
 
-  /** Strikes all ways of each worker that the fault is for. */
-  async inject(fault: PlannedFault): Promise<Undo | undefined> {
-    const injected = this.#ways.map(({ proxies }) => injectProxyFault(proxies, fault));
-    const undos = (await Promise.all(injected)).filter((undo) => undo !== undefined);
-    if (undos.length === 0) return undefined;
-    return async () => void (await Promise.all(undos.map((undo) => undo())));
+  /** Strikes the connections of the workers that the fault is for, to its node or to all. */
+  inject({ kind, workers, node, delay = 0 }: PlannedFault): Promise<Undo | undefined> {
+    const ways = this.#ways.filter((_, index) => index === (node ?? index));
+    const struck = ways.flatMap(({ proxies }) =>
+      proxies.filter((_, index) => workers?.includes(index) ?? true),
+    );
+    const set = setters[kind];
+    if (set === undefined && kind !== 'cut') throw new Error(`this topology knows no ${kind}`);
+    for (const proxy of struck) {
+      if (set === undefined) proxy.cut();
+      else set(proxy, true, delay);
+    }
+    if (set === undefined) return Promise.resolve(undefined);
+    return Promise.resolve(() => {
+      for (const proxy of struck) set(proxy, false, delay);
+      return Promise.resolve();
+    });
   }
 
   async stop(): Promise<void> {

@@ -1,23 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestServer } from '../../../test/support/redis-server.js';
-import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
-import type { FaultKind } from '../history/fault-kinds.js';
-import type { PlannedFault } from '../nemesis/plan.js';
-import type { Detours } from './detours.js';
-import { networkKinds } from './proxy-faults.js';
-import { serverFaults } from './server-faults.js';
-import type { Address, Topology, Undo } from './topology.js';
 
-export const replicatedKinds: readonly FaultKind[] = [
-  'kill-process',
-  'stop-process',
-  'kill-clients',
-  ...networkKinds,
-  'forget-scripts',
-  'flush-data',
-  'delete-key',
-  'fail-over',
-];
+import { eventually } from '../../../test/support/eventually.js';
+import type { TestServer } from '../../../test/support/redis-server.js';
+import { startCluster, type TestCluster } from '../../support/redis-cluster.js';
+import { startSentinels } from '../../support/redis-sentinel.js';
+import type { Undo } from '../nemesis/plan.js';
+import { NAME } from './server-faults.js';
+import type { Servers } from './topology.js';
 
 /** What a set of servers with replicas can do about the master that has the semaphore. */
 interface ReplicatedServers {
@@ -27,85 +16,94 @@ interface ReplicatedServers {
   pause(server: TestServer): void;
   /** Resolves once another server has taken over. */
   untilFailover(from: TestServer): Promise<unknown>;
-  /** Brings back what was killed. */
-  repair(): Promise<void>;
 }
 
-interface ReplicatedOptions {
-  readonly servers: ReplicatedServers;
-  readonly topology: 'cluster' | 'sentinel';
-  /** The addresses that clients start with. */
-  readonly ports: readonly number[];
-  readonly detours: Detours;
-  /** Those that only these servers know. */
-  readonly faults: Partial<Record<FaultKind, () => Promise<Undo>>>;
-  readonly stop: () => Promise<void>;
+/** A master and two replicas that three sentinels watch over. */
+export async function startSentinelTopology(): Promise<Servers> {
+  const sentinels = await startSentinels();
+  const master = () => sentinels.master();
+  const { servers } = sentinels;
+  return {
+    topology: 'sentinel',
+    ports: sentinels.ports,
+    named: servers.map((server) => ({ named: sentinels.portOf(server), port: server.port })),
+    ...failingOver({
+      master,
+      replicas: async () => {
+        const current = await master();
+        return servers.filter((server) => server !== current);
+      },
+      kill: (server) => server.kill(),
+      pause: (server) => server.pause(),
+      untilFailover: (from) => sentinels.untilFailover(from),
+    }),
+    repair: () => sentinels.repair(),
+    stop: () => sentinels.stop(),
+  };
 }
 
-/** Masters with replicas: a cluster, or what sentinels watch over. */
-export class Replicated implements Topology {
-  readonly observerAddress: Address;
-  readonly #options: ReplicatedOptions;
-  /** Replicas that no longer follow their master. */
-  #stopped: readonly TestServer[] = [];
+/** Three masters, each with one replica; the faults strike the shard that has the semaphore. */
+export async function startClusterTopology(): Promise<Servers> {
+  const cluster = await startCluster();
+  const slot = await cluster.slotOf(`redsem:{${NAME}}:tickets`);
+  const master = () => cluster.masterOf(slot);
+  const { ports } = cluster;
+  const { faults, ...others } = failingOver({
+    master,
+    replicas: () => cluster.replicasOf(slot),
+    kill: (server) => cluster.kill(server),
+    pause: (server) => cluster.pause(server),
+    untilFailover: (from) => eventually(async () => (await master()) !== from, 'no failover'),
+  });
+  return {
+    topology: 'cluster',
+    ports,
+    named: ports.map((port) => ({ named: port, port })),
+    faults: { ...faults, 'move-slot': () => moveSlot(cluster, slot) },
+    ...others,
+    repair: () => cluster.repair(),
+    stop: () => cluster.stop(),
+  };
+}
 
-  constructor(options: ReplicatedOptions) {
-    this.#options = options;
-    const { topology, ports } = options;
-    this.observerAddress = { topology, client: 'redis', ports };
-  }
+/** The failover of a master whose last writes reach no replica. */
+function failingOver(servers: ReplicatedServers) {
+  let paused: readonly TestServer[] = [];
+  return {
+    struck: () => servers.master(),
+    keepers: async () => [await servers.master()],
+    prepare: async ({ kind, lasts }) => {
+      if (kind !== 'fail-over') return;
+      paused = await servers.replicas();
+      for (const replica of paused) servers.pause(replica);
+      await sleep(lasts);
+    },
+    faults: {
+      'fail-over': async () => {
+        const master = await servers.master();
+        await servers.kill(master);
+        for (const replica of paused) replica.resume();
+        paused = [];
+        await servers.untilFailover(master);
+        return undefined;
+      },
+    },
+  } satisfies Partial<Servers>;
+}
 
-  addressOf(worker: number): Address {
-    const { topology } = this.#options;
-    const detours = this.#options.detours.of(worker);
-    // No other server names the one that is asked first.
-    const ports = this.#options.ports.map((port) => detours[port] ?? port);
-    return { topology, client: worker % 2 === 0 ? 'redis' : 'ioredis', ports, detours };
-  }
-
-  async leftKeys(name: string): Promise<string[]> {
-    return new StoredSemaphore(await this.#options.servers.master(), name).keys();
-  }
-
-  /** Stops replication, so that the last writes of the master reach no replica. */
-  async prepare(fault: PlannedFault): Promise<void> {
-    if (fault.kind !== 'fail-over') return;
-    const { servers } = this.#options;
-    this.#stopped = await servers.replicas();
-    for (const replica of this.#stopped) servers.pause(replica);
-    await sleep(fault.lasts);
-  }
-
-  async inject(fault: PlannedFault, name: string): Promise<Undo | undefined> {
-    const kind: FaultKind = fault.kind;
-    const { servers, faults, detours } = this.#options;
-    if (kind === 'fail-over') {
-      await this.#promote();
-      return undefined;
-    }
-    const injectOwn = faults[kind];
-    if (injectOwn !== undefined) return injectOwn();
-    const injectHere = serverFaults[kind];
-    if (injectHere === undefined) return detours.inject(fault);
-    return injectHere(await servers.master(), fault, name);
-  }
-
-  repair(): Promise<void> {
-    return this.#options.servers.repair();
-  }
-
-  async stop(): Promise<void> {
-    // The ways last: what still tries to connect may do so while the servers take their leave.
-    await this.#options.stop();
-    await this.#options.detours.stop();
-  }
-
-  async #promote(): Promise<void> {
-    const { servers } = this.#options;
-    const master = await servers.master();
-    await servers.kill(master);
-    for (const replica of this.#stopped) replica.resume();
-    this.#stopped = [];
-    await servers.untilFailover(master);
-  }
+/**
+ * Begins to move a slot to another master, with one of its keys; the others follow when that is
+ * undone.
+ */
+async function moveSlot(cluster: TestCluster, slot: number): Promise<Undo> {
+  const from = await cluster.masterOf(slot);
+  const to = (await cluster.masters()).find((master) => master !== from);
+  if (to === undefined) throw new Error('a cluster of one master');
+  await cluster.beginMove(slot, to);
+  const keys = await cluster.keysIn(from, slot);
+  await cluster.moveKeys(from, to, keys.slice(0, 1));
+  return async () => {
+    await cluster.finishMove(slot, from, to);
+    await cluster.untilServedBy(slot, to);
+  };
 }

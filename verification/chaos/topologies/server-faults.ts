@@ -4,14 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TestServer } from '../../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
-import type { PlannedFault } from '../nemesis/plan.js';
-import type { Undo } from './topology.js';
+import type { PlannedFault, Undo } from '../nemesis/plan.js';
 
-type Injector = (
-  server: TestServer,
-  fault: PlannedFault,
-  name: string,
-) => Promise<Undo | undefined>;
+/** The semaphore of every run. */
+export const NAME = 'chaos';
+
+type Injector = (server: TestServer, fault: PlannedFault) => Promise<Undo | undefined>;
 
 /**
  * Arguments of a server that loses nothing that it has confirmed when it is killed: it writes to
@@ -52,16 +50,16 @@ export const serverFaults: Partial<Record<FaultKind, Injector>> = {
   },
   'forget-scripts': strike(() => ['SCRIPT', 'FLUSH']),
   'flush-data': strike(() => ['FLUSHALL']),
-  'delete-key': strike(({ key }, name) => ['DEL', `redsem:{${name}}:${key}`]),
+  'delete-key': strike(({ key }) => ['DEL', `redsem:{${NAME}}:${key}`]),
   'step-clock': async (server, { step = 0 }) => {
     await server.shiftClock(step);
     return undefined;
   },
 };
 
-function strike(command: (fault: PlannedFault, name: string) => string[]): Injector {
-  return async (server, fault, name) => {
-    await server.command(...command(fault, name));
+function strike(command: (fault: PlannedFault) => string[]): Injector {
+  return async (server, fault) => {
+    await server.command(...command(fault));
     return undefined;
   };
 }

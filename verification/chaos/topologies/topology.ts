@@ -1,43 +1,90 @@
-import type { Backend, RedisTarget } from '../../../src/index.js';
-import type { PlannedFault } from '../nemesis/plan.js';
+import type { TestServer } from '../../../test/support/redis-server.js';
+import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
+import type { FaultKind } from '../history/fault-kinds.js';
+import type { PlannedFault, Undo } from '../nemesis/plan.js';
+import type { Address } from './connect.js';
+import { type Destination, Detours } from './detours.js';
+import { NAME, serverFaults } from './server-faults.js';
 
-/**
- * How many worker processes a run has; each has its own way to the servers, for faults to strike.
- */
-export const WORKERS = 4;
+/** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
+type Inject = () => Promise<Undo | undefined>;
 
-/** What a worker process needs to connect; plain data. */
-export interface Address {
-  readonly topology: 'single' | 'cluster' | 'sentinel' | 'quorum';
-  readonly client: 'redis' | 'ioredis';
-  /** Of the servers, as this worker reaches them. */
+/** Some servers, as the faults and the workers find them. */
+export interface Servers {
+  readonly topology: Address['topology'];
+  /** The ports that clients start with. */
   readonly ports: readonly number[];
-  /** For ports that servers name to their clients: where this worker has to go instead. */
-  readonly detours?: Readonly<Record<number, number>>;
-}
-
-/** A connection and what closes it. */
-export interface Connection {
-  readonly target: RedisTarget | Backend;
-  close(): Promise<void>;
-}
-
-/** Takes a fault away again. */
-export type Undo = () => Promise<void>;
-
-/** Servers that faults can be brought upon. */
-export interface Topology {
-  /** The parts of the keys of a semaphore that exist. */
-  leftKeys(name: string): Promise<string[]>;
-  /** How the worker with that index reaches the servers. */
-  addressOf(worker: number): Address;
-  /** How the observer reaches them: past all that strikes the workers' connections. */
-  readonly observerAddress: Address;
+  /** The servers that clients are led to. */
+  readonly named: readonly Destination[];
+  /** The server that a fault strikes. */
+  struck(fault: PlannedFault): TestServer | Promise<TestServer>;
+  /** All that keep a semaphore's keys. */
+  keepers(): readonly TestServer[] | Promise<readonly TestServer[]>;
+  /** Faults that only these servers know. */
+  readonly faults?: Partial<Record<FaultKind, Inject>>;
   /** What must come before a fault and disturbs nobody by itself. */
   prepare?(fault: PlannedFault): Promise<void>;
   /** What a fault has broken that its end does not repair. */
   repair?(): Promise<void>;
-  /** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
-  inject(fault: PlannedFault, name: string): Promise<Undo | undefined>;
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
+}
+
+/** Servers that faults can be brought upon, and the ways of the workers to them. */
+export class Topology {
+  readonly #servers: Servers;
+  readonly #detours: Detours;
+
+  static async start(servers: Servers): Promise<Topology> {
+    return new Topology(servers, await Detours.start(servers.named));
+  }
+
+  private constructor(servers: Servers, detours: Detours) {
+    this.#servers = servers;
+    this.#detours = detours;
+  }
+
+  /** How the observer reaches the servers: past all that strikes the workers' connections. */
+  get observerAddress(): Address {
+    const { topology, ports } = this.#servers;
+    return { topology, kind: 'redis', ports };
+  }
+
+  /** How the worker with that index reaches them. */
+  addressOf(worker: number): Address {
+    const { topology, ports } = this.#servers;
+    const detours = this.#detours.of(worker);
+    const kind = worker % 2 === 0 ? 'redis' : 'ioredis';
+    // No other server names a sentinel, which is asked without a detour.
+    return { topology, kind, ports: ports.map((port) => detours[port] ?? port), detours };
+  }
+
+  /** The parts of the keys of a semaphore that exist. */
+  async leftKeys(): Promise<string[]> {
+    const servers = await this.#servers.keepers();
+    const parts = servers.map((server) => new StoredSemaphore(server, NAME).keys());
+    return [...new Set((await Promise.all(parts)).flat())];
+  }
+
+  async prepare(fault: PlannedFault): Promise<void> {
+    await this.#servers.prepare?.(fault);
+  }
+
+  async inject(fault: PlannedFault): Promise<Undo | undefined> {
+    const kind: FaultKind = fault.kind;
+    const injectOwn = this.#servers.faults?.[kind];
+    if (injectOwn !== undefined) return injectOwn();
+    const injectHere = serverFaults[kind];
+    if (injectHere === undefined) return this.#detours.inject(fault);
+    return injectHere(await this.#servers.struck(fault), fault);
+  }
+
+  async repair(): Promise<void> {
+    await this.#servers.repair?.();
+  }
+
+  async stop(): Promise<void> {
+    // The ways last: what still tries to connect may do so while the servers take their leave.
+    await this.#servers.stop();
+    await this.#detours.stop();
+  }
 }

@@ -6,8 +6,9 @@ import {
   HandleLostError,
   type Semaphore,
 } from '../../../src/index.js';
+import type { Invocation, Outcome } from '../../history/events.js';
 import type { RandomNumbers } from '../../../test/support/random-numbers.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { NewEvent, Recorder } from '../history/recorder.js';
 import { certainUntil, type HolderWatch } from './holder-watch.js';
 
@@ -68,26 +69,36 @@ export class Caller {
     what: { operation: 'acquire' | 'try'; permits: number; timeout?: number },
     run: () => Promise<Handle | null>,
   ): Promise<Handle | undefined> {
-    const { recorder, semaphore, watch, nextCall } = this.#options;
-    const call = nextCall();
+    const { recorder, semaphore, watch } = this.#options;
     const semaphores = [semaphore.name];
-    recorder.record({ type: 'invoke', call, semaphores, ...what });
-    try {
+    return this.#record({ semaphores, ...what }, async (ok) => {
       const handle = await run();
       if (handle === null) {
-        recorder.record({ type: 'ok', call });
+        ok({});
         return undefined;
       }
       const { id, name, slots, fencingToken: token } = handle;
       const at = machineTime();
       const until = certainUntil(handle);
-      const ticket = { semaphore: name, id, slots, token, until };
-      recorder.record({ type: 'ok', at, call, tickets: [ticket] });
+      ok({ at, tickets: [{ semaphore: name, id, slots, token, until }] });
       handle.on('lost', ({ reason }) =>
         recorder.record({ type: 'lost', ticket: id, token, reason }),
       );
       watch.watch(handle, until);
       return handle;
+    });
+  }
+
+  /** Records a call before it is made, and its end: `run` says that it did what it should. */
+  async #record<T>(
+    what: Invocation,
+    run: (ok: (outcome: Outcome & { readonly at?: number }) => void) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { recorder, nextCall } = this.#options;
+    const call = nextCall();
+    recorder.record({ type: 'invoke', call, ...what });
+    try {
+      return await run((outcome) => recorder.record({ type: 'ok', call, ...outcome }));
     } catch (error) {
       recorder.record(failure(call, error));
       return undefined;
@@ -116,27 +127,17 @@ export class Caller {
   }
 
   async #extend(handle: Handle): Promise<void> {
-    const { recorder, nextCall } = this.#options;
-    const call = nextCall();
-    recorder.record({ type: 'invoke', call, operation: 'extend', ...about(handle) });
-    try {
+    await this.#record({ operation: 'extend', ...about(handle) }, async (ok) => {
       await handle.extend();
-      recorder.record({ type: 'ok', call });
-    } catch (error) {
-      recorder.record(failure(call, error));
-    }
+      ok({});
+    });
   }
 
   async #release(handle: Handle): Promise<void> {
-    const { recorder, watch, nextCall } = this.#options;
-    const call = nextCall();
-    watch.unwatch(handle);
-    recorder.record({ type: 'invoke', call, operation: 'release', ...about(handle) });
-    try {
-      recorder.record({ type: 'ok', call, result: await handle.release() });
-    } catch (error) {
-      recorder.record(failure(call, error));
-    }
+    this.#options.watch.unwatch(handle);
+    await this.#record({ operation: 'release', ...about(handle) }, async (ok) => {
+      ok({ result: await handle.release() });
+    });
   }
 }
 

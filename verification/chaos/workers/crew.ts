@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-import { sourcesWithThreads } from '../../../test/support/program-file.js';
+import { programWithThread } from '../../../test/support/program-file.js';
 import {
   startProgram,
   startWorker,
@@ -8,13 +8,10 @@ import {
 } from '../../../test/support/worker-process.js';
 import type { Workload } from './workload.js';
 
-/** What is the same for all workers, and how each differs. */
-export interface CrewOptions {
-  readonly size: number;
-  readonly seed: number;
-  readonly workload: Omit<Workload, 'process' | 'address' | 'seed'>;
-  readonly addressOf: (worker: number) => Workload['address'];
-}
+/** The thread of a keeper starts with a separate file. */
+const [PROGRAM = '', THREAD = ''] = ['worker.ts', '../../../src/keeper/worker.ts'].map((file) =>
+  fileURLToPath(new URL(file, import.meta.url)),
+);
 
 interface Member {
   readonly process: string;
@@ -24,16 +21,26 @@ interface Member {
 
 /** The worker processes of a run; one that is killed has a successor with a new name. */
 export class Crew {
-  readonly #options: CrewOptions;
+  readonly #seed: number;
+  readonly #workload: Omit<Workload, 'process' | 'address' | 'seed'>;
+  readonly #addressOf: (worker: number) => Workload['address'];
   readonly #members: Member[];
-  readonly #problems: Error[] = [];
+  /** What went wrong with workers that nobody had killed. */
+  readonly problems: unknown[] = [];
   #started = 0;
   /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
   readonly stalls = { held: 0, kept: 0 };
 
-  constructor(options: CrewOptions) {
-    this.#options = options;
-    this.#members = Array.from({ length: options.size }, (_, index) => this.#start(index));
+  constructor(
+    size: number,
+    seed: number,
+    workload: Omit<Workload, 'process' | 'address' | 'seed'>,
+    addressOf: (worker: number) => Workload['address'],
+  ) {
+    this.#seed = seed;
+    this.#workload = workload;
+    this.#addressOf = addressOf;
+    this.#members = Array.from({ length: size }, (_, index) => this.#start(index));
   }
 
   /** Resolves when all are at work. */
@@ -86,7 +93,7 @@ export class Crew {
     const results = await Promise.allSettled(ends);
     clearTimeout(late);
     for (const result of results) {
-      if (result.status === 'rejected') this.#problems.push(asError(result.reason));
+      if (result.status === 'rejected') this.problems.push(result.reason);
     }
     this.killAll();
   }
@@ -96,11 +103,6 @@ export class Crew {
     for (const { worker } of this.#members) worker.kill();
   }
 
-  /** What went wrong with workers that nobody had killed. */
-  get problems(): readonly Error[] {
-    return this.#problems;
-  }
-
   #member(index: number): Member {
     const member = this.#members[index];
     if (member === undefined) throw new Error(`there is no worker ${index}`);
@@ -108,28 +110,21 @@ export class Crew {
   }
 
   #start(index: number): Member {
-    const { addressOf } = this.#options;
     this.#started += 1;
     const process = `w${index}-${this.#started}`;
-    const seed = this.#options.seed * 1000 + this.#started;
+    const seed = this.#seed * 1000 + this.#started;
     const workload: Workload = {
-      ...this.#options.workload,
+      ...this.#workload,
       process,
       seed,
-      address: addressOf(index),
+      address: this.#addressOf(index),
     };
-    const program = new URL('worker.ts', import.meta.url);
-    // The thread of a keeper starts with a separate file.
     const worker = workload.keeper
-      ? startProgram(sourcesWithThreads(fileURLToPath(program)), workload)
-      : startWorker(program, workload);
+      ? startProgram(programWithThread(PROGRAM, THREAD), workload)
+      : startWorker(pathToFileURL(PROGRAM), workload);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);
     return { process, worker, ready };
   }
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

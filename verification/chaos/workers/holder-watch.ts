@@ -1,5 +1,5 @@
 import type { Handle } from '../../../src/index.js';
-import { machineTime } from '../history/machine-time.js';
+import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 
 /** How often handles are looked at, in milliseconds. */

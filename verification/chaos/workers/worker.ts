@@ -9,6 +9,7 @@ import { Recorder } from '../history/recorder.js';
 import { connect } from '../topologies/connect.js';
 import { Caller } from './caller.js';
 import { HolderWatch } from './holder-watch.js';
+import { KEEPER_CLIENT } from './keeper-client.js';
 import type { Workload } from './workload.js';
 
 const workload = workerArguments<Workload>();
@@ -17,9 +18,7 @@ const { folder, address, name, limit, ttl, seed } = workload;
 const connection = await connect(address);
 const recorder = new Recorder(folder, workload.process);
 const watch = new HolderWatch(recorder);
-const keeper = workload.keeper
-  ? new Keeper({ module: new URL('keeper-client.ts', import.meta.url) })
-  : undefined;
+const keeper = workload.keeper ? new Keeper({ module: KEEPER_CLIENT }) : undefined;
 const semaphore = new Semaphore(connection.target, name, { limit, ttl, keeper });
 let calls = 0;
 const callers = Array.from({ length: workload.callers }, (_, index) => {
@@ -33,7 +32,10 @@ if (keeper !== undefined) {
     limit: 1,
     keeper,
   });
-  while (!(await first.use(isKept).catch(() => false))) await sleep(50);
+  for (let tries = 0; !(await first.use(isKept).catch(() => false)); tries += 1) {
+    if (tries === 600) throw new Error('the keeper does not renew');
+    await sleep(50);
+  }
   await first.close();
 }
 

@@ -1,4 +1,4 @@
-import type { Address } from '../topologies/topology.js';
+import type { Address } from '../topologies/connect.js';
 
 /** What a worker process gets when it starts. */
 export interface Workload {

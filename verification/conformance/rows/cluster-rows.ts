@@ -5,6 +5,7 @@ import { createCluster as createCluster4 } from 'redis-4';
 import { createCluster as createCluster5 } from 'redis-5';
 
 import type { TestCluster } from '../../support/redis-cluster.js';
+import { addressesOf } from '../../support/topology-clients.js';
 import type { Row } from '../../../test/conformance/row.js';
 import {
   type Connected,
@@ -19,9 +20,9 @@ const options = { lazyConnect: true };
 export function clusterRows(cluster: () => TestCluster): { all: Row[]; others: Row[] } {
   const row = (title: string, connect: () => Promise<Connected>): Row =>
     redisRow(title, cluster, connect, { lacks: SEVERAL_SERVERS });
-  const addresses = () => cluster().addresses;
+  const addresses = () => addressesOf(cluster().ports);
   const roots = () => ({
-    rootNodes: addresses().map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
+    rootNodes: cluster().ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
   });
   return {
     all: [

@@ -4,6 +4,7 @@ import { createSentinel } from 'redis';
 import { createSentinel as createSentinel5 } from 'redis-5';
 
 import { MASTER_NAME as name, type TestSentinels } from '../../support/redis-sentinel.js';
+import { addressesOf } from '../../support/topology-clients.js';
 import type { Row } from '../../../test/conformance/row.js';
 import {
   type Connected,
@@ -15,8 +16,8 @@ import {
 export function sentinelRows(sentinels: () => TestSentinels): Row[] {
   const row = (title: string, connect: () => Promise<Connected>): Row =>
     redisRow(title, sentinels, connect, { lacks: SEVERAL_SERVERS });
-  const nodeRedis = () => ({ name, sentinelRootNodes: sentinels().addresses });
-  const ioredis = () => ({ name, sentinels: sentinels().addresses, lazyConnect: true });
+  const nodeRedis = () => ({ name, sentinelRootNodes: addressesOf(sentinels().ports) });
+  const ioredis = () => ({ name, sentinels: addressesOf(sentinels().ports), lazyConnect: true });
   return [
     row('createSentinel of redis 6', () => connected(createSentinel(nodeRedis()))),
     row('createSentinel of redis 5', () => connected(createSentinel5(nodeRedis()))),

@@ -1,2 +1,0 @@
-/** Of the one semaphore that everybody contends for. */
-export const NAME = 'chaos';
