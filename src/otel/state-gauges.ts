@@ -5,7 +5,7 @@ import type { SemaphoreLike } from '../interfaces.js';
 import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';
 
 /** A semaphore whose shared state is reported. */
-export type Inspected = Pick<SemaphoreLike, 'name' | 'inspect'>;
+type Inspected = Pick<SemaphoreLike, 'name' | 'inspect'>;
 
 /**
  * Reports what the server knows of budgets and groups: each collection calls `inspect`. A failed
