@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { leastRights } from '../../verification/support/least-rights.js';
 import { ROOT } from './run-program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -15,6 +16,12 @@ function rowsOf(text = ''): string[][] {
 }
 
 describe('tables of the docs', () => {
+  it('list the rights that the tests give to a user, letter for letter', () => {
+    const command = `ACL SETUSER redsem on >secret resetkeys resetchannels -@all ${leastRights.join(' ')}`;
+    for (const page of ['errors', 'redis'])
+      expect(read(`docs/reference/${page}.md`).split(/[`\n]/), page).to.include(command);
+  });
+
   it('compare with the peers in every cell, with a test of ours and a source for every row', () => {
     const page = read('docs/explanation/comparison.md');
     const [features = [], sources = []] = page
