@@ -18,56 +18,67 @@ export interface BarChartOptions {
   readonly results: Results;
   readonly scenario: string;
   readonly peers: readonly Peer[];
-  /** One bar each, under one another; the label is in front of the number. */
-  readonly figures: readonly { readonly figure: string; readonly label: string }[];
+  /** A panel each, under one another, with a scale of its own that begins at 0. */
+  readonly panels: readonly { readonly figure: string; readonly title: string }[];
 }
 
-const width = 760;
+/** Narrow enough that a phone, which shrinks it to its own width, leaves the text readable. */
+const barWidth = 520;
+const wide = 760;
+const panelHead = 34;
+const barStep = 26;
+const FONTS = 'Helvetica, Arial, sans-serif';
 const ink = '#1f2937';
 const faint = '#6b7280';
 const gridLine = { lineStyle: { color: '#e5e7eb' } };
-/** Dark and light, for a first and a second figure. */
-const colours: Record<Peer['kind'], readonly [string, string]> = {
-  redsem: ['#0f766e', '#5eb5ab'],
-  peer: ['#64748b', '#b6c0cd'],
-  floor: ['#d6d3d1', '#e7e5e4'],
+const colours: Record<Peer['kind'], string> = {
+  redsem: '#0f766e',
+  peer: '#94a3b8',
+  floor: '#d6d3d1',
 };
 
-/**
- * Horizontal bars on a logarithmic axis: medians, with a whisker from the lowest to the highest
- * round.
- */
+/** Horizontal bars: medians, with a whisker from the lowest to the highest round. */
 export function barChart(options: BarChartOptions): Chart {
-  const { file, title, results, scenario, figures } = options;
-  const bars = options.peers.flatMap((peer) => {
-    const spreads = figures.map(({ figure }) => results.spread(scenario, peer.id, figure));
-    return spreads.every((spread) => spread === undefined) ? [] : [{ peer, spreads }];
-  });
-  const series = figures.flatMap(({ label }, index) => {
-    const rows = bars.map(({ peer, spreads }) => ({ peer, spread: spreads[index] }));
-    return [barSeries(rows, index), whiskerSeries(rows, label, index, figures.length)];
-  });
+  const { file, title, results, scenario, panels } = options;
+  const rowsOf = (figure: string): BarRow[] =>
+    options.peers.flatMap((peer) => {
+      const spread = results.spread(scenario, peer.id, figure);
+      return spread === undefined ? [] : [{ peer, spread }];
+    });
+  const parts = panels.map(({ figure, title: head }) => ({ head, rows: rowsOf(figure) }));
+  const tops: number[] = [];
+  let bottom = 64;
+  for (const { rows } of parts) {
+    tops.push(bottom + panelHead);
+    bottom += panelHead + rows.length * barStep;
+  }
   const option = {
     ...frame(title, options.subtitle),
-    grid: { left: 150, right: 110, top: 70, bottom: 30 },
-    xAxis: {
-      type: 'log',
-      splitLine: gridLine,
-      axisLabel: { color: faint, formatter: numberText, hideOverlap: true },
-      ...logBounds(bars.flatMap(({ spreads }) => spreads)),
-    },
-    yAxis: {
-      type: 'category',
-      inverse: true,
-      data: bars.map(({ peer }) => peer.label),
-      axisTick: { show: false },
-      axisLine: { lineStyle: { color: faint } },
-      axisLabel: { color: ink, fontSize: 13 },
-    },
-    series,
+    grid: parts.map(({ rows }, i) => {
+      return { left: 150, right: 70, top: tops[i], height: rows.length * barStep };
+    }),
+    xAxis: parts.map((_, i) => ({ type: 'value', min: 0, show: false, gridIndex: i })),
+    yAxis: parts.map(({ rows }, i) => categoryAxis(rows, i)),
+    graphic: parts.map(({ head }, i) => panelTitle(head, (tops[i] ?? 0) - 22)),
+    series: parts.flatMap(({ rows }, i) => [barSeries(rows, i), whiskerSeries(rows, i)]),
   };
-  const height = 110 + bars.length * (figures.length === 1 ? 34 : 48);
-  return { file, title, svg: render(option, height) };
+  return { file, title, svg: render(option, barWidth, bottom + 16) };
+}
+
+function categoryAxis(rows: readonly BarRow[], index: number): object {
+  return {
+    type: 'category',
+    gridIndex: index,
+    inverse: true,
+    data: rows.map(({ peer }) => peer.label),
+    axisTick: { show: false },
+    axisLine: { lineStyle: { color: faint } },
+    axisLabel: { color: ink, fontSize: 13 },
+  };
+}
+
+function panelTitle(text: string, top: number): object {
+  return { type: 'text', left: 21, top, style: { text, fill: ink, font: `bold 13px ${FONTS}` } };
 }
 
 export interface ShareChartOptions {
@@ -99,56 +110,47 @@ export function shareChart({ file, title, subtitle, lines }: ShareChartOptions):
     yAxis: { type: 'value', min: 0, max: 1, splitLine: gridLine, axisLabel: label },
     series: lines.map((line, i) => lineSeries(line.label, shareColours[i] ?? ink, line.points)),
   };
-  return { file, title, svg: render(option, 300) };
+  return { file, title, svg: render(option, wide, 300) };
 }
 
 interface BarRow {
   readonly peer: Peer;
-  readonly spread: Spread | undefined;
+  readonly spread: Spread;
 }
-
-const barLayout = { barCategoryGap: '30%', barGap: '10%' };
 
 function barSeries(rows: readonly BarRow[], index: number): object {
   const data = rows.map(({ peer, spread }) => ({
-    value: spread?.median ?? null,
-    itemStyle: { color: colours[peer.kind][index] ?? colours[peer.kind][1] },
+    value: spread.median,
+    itemStyle: { color: colours[peer.kind] },
   }));
-  return { type: 'bar', ...barLayout, data };
+  return { type: 'bar', xAxisIndex: index, yAxisIndex: index, barCategoryGap: '30%', data };
 }
 
 /** What echarts hands to the renderer of a series of one's own. */
 interface RenderApi {
   value(dimension: number): number;
   coord(point: readonly number[]): [number, number];
-  barLayout(options: object): readonly { readonly offsetCenter: number }[];
 }
 
-/** The whisker from the lowest to the highest round, and the median in figures where it ends. */
-function whiskerSeries(
-  rows: readonly BarRow[],
-  label: string,
-  index: number,
-  count: number,
-): object {
-  const renderItem = (_: unknown, api: RenderApi): object => {
-    const [row, low, high, middle] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
-    const [lowX, y] = api.coord([low ?? 0, row ?? 0]);
-    const [highX] = api.coord([high ?? 0, row ?? 0]);
-    const at = y + (api.barLayout({ count, ...barLayout })[index]?.offsetCenter ?? 0);
-    const ends = [lowX, highX].map((x) => stroke(x, at - 3, x, at + 3));
-    const lines = low === high ? [] : [stroke(lowX, at, highX, at), ...ends];
-    return { type: 'group', children: [...lines, caption(label, middle ?? NaN, highX + 8, at)] };
-  };
-  const data = rows.flatMap(({ spread }, row) =>
-    spread === undefined ? [] : [[row, spread.low, spread.high, spread.median]],
-  );
-  return { type: 'custom', renderItem, encode: { x: [1, 2], y: 0 }, data, z: 3, silent: true };
+function whiskerSeries(rows: readonly BarRow[], index: number): object {
+  const data = rows.map(({ spread }, row) => [row, spread.low, spread.high, spread.median]);
+  const axes = { xAxisIndex: index, yAxisIndex: index, encode: { x: [1, 2], y: 0 } };
+  return { type: 'custom', ...axes, renderItem: whisker, data, z: 3, silent: true };
 }
 
-function caption(label: string, value: number, x: number, y: number): object {
-  const text = `${label} ${numberText(value)}`.trim();
-  return { type: 'text', style: { text, x, y, fill: ink, fontSize: 12, verticalAlign: 'middle' } };
+/** From the lowest to the highest round; where it ends, the median in figures. */
+function whisker(_: unknown, api: RenderApi): object {
+  const [row, low, high, middle] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
+  const [lowX, y] = api.coord([low ?? 0, row ?? 0]);
+  const [highX] = api.coord([high ?? 0, row ?? 0]);
+  const ends = [lowX, highX].map((x) => stroke(x, y - 3, x, y + 3));
+  const lines = highX - lowX < 2 ? [] : [stroke(lowX, y, highX, y), ...ends];
+  return { type: 'group', children: [...lines, caption(middle ?? NaN, highX + 8, y)] };
+}
+
+function caption(value: number, x: number, y: number): object {
+  const text = numberText(value);
+  return { type: 'text', style: { text, x, y, fill: ink, fontSize: 13, verticalAlign: 'middle' } };
 }
 
 function stroke(x1: number, y1: number, x2: number, y2: number): object {
@@ -169,27 +171,11 @@ function lineSeries(label: string, color: string, data: readonly (readonly numbe
   };
 }
 
-/**
- * Whole powers of ten around the values. A bar needs some length, so the lower one is well below
- * them.
- */
-function logBounds(spreads: readonly (Spread | undefined)[]): object {
-  const values = spreads.flatMap((spread) =>
-    spread === undefined ? [] : [spread.low, spread.high],
-  );
-  const positive = values.filter((value) => value > 0);
-  if (positive.length === 0) return {};
-  return {
-    min: 10 ** Math.floor(Math.log10(Math.min(...positive) * 0.8)),
-    max: 10 ** Math.ceil(Math.log10(Math.max(...positive))),
-  };
-}
-
 function frame(text: string, subtext: string): object {
   return {
     animation: false,
     backgroundColor: '#ffffff',
-    textStyle: { fontFamily: 'Helvetica, Arial, sans-serif' },
+    textStyle: { fontFamily: FONTS },
     title: {
       text,
       subtext,
@@ -201,7 +187,7 @@ function frame(text: string, subtext: string): object {
   };
 }
 
-function render(option: object, height: number): string {
+function render(option: object, width: number, height: number): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   chart.setOption(option);
   const svg = chart.renderToSVGString();
