@@ -18,7 +18,7 @@ export interface BarChartOptions {
   readonly results: Results;
   readonly scenario: string;
   readonly peers: readonly Peer[];
-  /** A panel each, under one another, with a scale of its own that begins at 0. */
+  /** A panel each, under one another, with a separate scale that begins at 0. */
   readonly panels: readonly { readonly figure: string; readonly title: string }[];
 }
 
