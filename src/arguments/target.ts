@@ -9,13 +9,15 @@ interface Asked {
   readonly cost?: unknown;
 }
 
-/** What a target cannot do is refused at once, not when it is needed. */
+/**
+ * Refuses at once an option that the target cannot support, and not only when the option is needed.
+ */
 export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: number): void {
   if (permits <= mostPermits) return;
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
 }
 
-/** What an `acquire` asks for. */
+/** The permits that an `acquire` asks for, and its options of a queue. */
 export function checkRequest(backend: Backend, request: Asked): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
@@ -24,7 +26,7 @@ export function checkRequest(backend: Backend, request: Asked): void {
   refuseWithoutQueue(backend, { group, priority: order?.priority, onWaiting, cost });
 }
 
-/** Options that need a queue; undefined: not given. */
+/** The options that need a queue; undefined: not given. */
 export function refuseWithoutQueue(backend: Backend, options: Record<string, unknown>): void {
   if (backend.hasNoQueue !== true) return;
   for (const [option, value] of Object.entries(options)) {
