@@ -18,7 +18,7 @@ export interface BarChartOptions {
   readonly results: Results;
   readonly scenario: string;
   readonly peers: readonly Peer[];
-  /** A panel each, under one another, with a separate scale that begins at 0. */
+  /** Each figure has a panel, and a separate scale that begins at 0. */
   readonly panels: readonly { readonly figure: string; readonly title: string }[];
 }
 
@@ -94,7 +94,7 @@ export interface ShareChartOptions {
 
 const shareColours = ['#0f766e', '#b45309', '#4f46e5'];
 
-/** Parts of a whole over time. */
+/** Draws parts of a whole over time. */
 export function shareChart({ file, title, subtitle, lines }: ShareChartOptions): Chart {
   const label = { color: ink };
   const option = {
@@ -126,7 +126,7 @@ function barSeries(rows: readonly BarRow[], index: number): object {
   return { type: 'bar', xAxisIndex: index, yAxisIndex: index, barCategoryGap: '30%', data };
 }
 
-/** What echarts hands to the renderer of a series of one's own. */
+/** The argument of echarts for the renderer of a custom series. */
 interface RenderApi {
   value(dimension: number): number;
   coord(point: readonly number[]): [number, number];
@@ -138,7 +138,7 @@ function whiskerSeries(rows: readonly BarRow[], index: number): object {
   return { type: 'custom', ...axes, renderItem: whisker, data, z: 3, silent: true };
 }
 
-/** From the lowest to the highest round; where it ends, the median in figures. */
+/** Draws a line from the lowest to the highest round, and writes the median at its end. */
 function whisker(_: unknown, api: RenderApi): object {
   const [row, low, high, middle] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
   const [lowX, y] = api.coord([low ?? 0, row ?? 0]);

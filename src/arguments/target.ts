@@ -9,9 +9,7 @@ interface Asked {
   readonly cost?: unknown;
 }
 
-/**
- * Refuses at once an option that the target cannot support, and not only when the option is needed.
- */
+/** Refuses at once a number of permits that the target could never grant. */
 export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: number): void {
   if (permits <= mostPermits) return;
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
