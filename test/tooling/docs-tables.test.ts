@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { readPages } from '../../verification/docs/markdown-samples.js';
 import { leastRights } from '../../verification/support/least-rights.js';
 import { ROOT } from './run-program.js';
 
@@ -14,6 +15,17 @@ function rowsOf(text = ''): string[][] {
     return cells.map((cell) => cell.trim());
   });
 }
+
+it('samples in the README and the docs fit the column of the site: 80 characters', () => {
+  const pages = readPages().filter(({ path }) => /^(README|docs\/)/.test(path));
+  const wide = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/^```(?:ts|js|sh)\n(.*?)^```$/gms)]
+      .flatMap(([, code = '']) => code.split('\n'))
+      .filter((line) => line.length > 80 && !line.includes('// ioredis:'))
+      .map((line) => `${path}: ${line}`),
+  );
+  expect(wide).to.deep.equal([]);
+});
 
 describe('tables of the docs', () => {
   it('list the rights that the tests give to a user, letter for letter', () => {
