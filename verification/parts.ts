@@ -25,7 +25,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   package: 'the packed tarball, README samples, workflows and development files',
   platforms: 'Node.js 22 and 24, Bun, Deno, and the client iovalkey',
   frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',
-  docs: 'examples, guides and recipes are compiled and run',
+  docs: 'examples, guides and recipes are compiled and run; the site is built and opened',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
   web: 'the web view in Chromium, on a real server with real processes',
