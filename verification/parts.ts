@@ -17,7 +17,7 @@ export interface Part {
 const FOLDERS: Readonly<Record<string, string>> = {
   support: 'that servers, proxies and worker processes of the tests do what they say',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
-  wire: 'messages that anybody may send; garbage collection',
+  wire: 'messages that any client may send; garbage collection',
   faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
   keeper: 'blocked loops of processes that hold permits, with real time',
   topologies: 'failover of a real cluster and of real sentinels',

@@ -42,7 +42,7 @@ describeWithServer('redsem as it is installed', (server) => {
     expect(stdout.trim()).to.equal(Reflect.get(manifest, 'version'));
   });
 
-  it('takes the client of the project in which npx was called, and else no foreign one', async () => {
+  it('takes the client of the project in which npx was called, and no other client', async () => {
     link(elsewhere, 'redis');
     expect((await call(['list'])).code).to.equal(69);
     expect(await call(['list'], 'exec')).to.deep.include({ code: 0, stderr: '' });

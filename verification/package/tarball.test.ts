@@ -57,7 +57,7 @@ describe('packed tarball', () => {
     await runNode([attw, project.tarball, '--no-definitely-typed', '--no-color', '--no-emoji']);
   });
 
-  it('runs when imported and required, as one module, also where require() takes no ES modules', async () => {
+  it('runs when imported and required, as one module, also if require() takes no ES modules', async () => {
     await project.write('consumer.mjs', ESM_CONSUMER);
     await project.write('consumer.cjs', CJS_CONSUMER);
     const older = ['--no-experimental-require-module', 'consumer.cjs'];

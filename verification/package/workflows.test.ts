@@ -42,7 +42,7 @@ describe('workflows', () => {
     expect(wrongName).to.match(/property "nodes" is not defined/);
   });
 
-  it('run npm scripts that are there, and publish only what was checked and tested', () => {
+  it('run npm scripts that exist, and publish only a version that was checked and tested', () => {
     const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: object };
     const ran = [...`${ci}${publish}${site}`.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)];
     expect(ran).to.have.length.above(5);
