@@ -53,7 +53,7 @@ class Connections {
   }
 }
 
-/** What happens to the subscriber of a semaphore on which somebody waits until `giveUp`. */
+/** The faults of a subscriber of a semaphore with a waiter, until `giveUp`. */
 type Moment = (
   semaphore: Semaphore,
   connections: Connections,

@@ -21,7 +21,7 @@ import { PackedProject, TSC } from './packed-project.js';
 const UNPACKED_BUDGET = 1_800_000;
 const BIN = join(ROOT, 'node_modules');
 
-/** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
+/** The compiler in attw, which still resolves as Node.js 10 did. */
 const TSC_5 = createRequire(
   createRequire(import.meta.url).resolve('@arethetypeswrong/core'),
 ).resolve('typescript/bin/tsc');

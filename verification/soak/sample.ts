@@ -1,4 +1,4 @@
-/** What one worker has at one moment. */
+/** The figures of a worker at a moment. */
 export interface WorkerSample {
   /** Bytes in use after a garbage collection. */
   readonly heap: number;
@@ -16,7 +16,7 @@ export interface WorkerSample {
   readonly refusals: number;
 }
 
-/** What the server has at one moment. */
+/** The figures of the server at a moment. */
 export interface ServerSample {
   /** Bytes that it has in use for data, clients and scripts. */
   readonly used: number;
@@ -24,7 +24,7 @@ export interface ServerSample {
   readonly resident: number;
   readonly keys: number;
   readonly clients: number;
-  /** Channels that somebody listens on. */
+  /** Channels with a subscriber. */
   readonly channels: number;
 }
 
