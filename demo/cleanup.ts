@@ -29,7 +29,7 @@ function watchEnd(): void {
   process.stdout.on('error', () => process.exit(1));
 }
 
-/** If anything hangs, the demo ends with exit code 1 after that time since the process began. */
+/** Whatever hangs: the demo ends with exit code 1 after that time since the process began. */
 export function endAfter(milliseconds: number): void {
   const left = milliseconds - performance.now();
   setTimeout(() => {

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The place of the semaphore, and why. */
+/** Where the semaphore will live, and why. */
 export type Choice =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'program'; readonly path: string; readonly why: string }

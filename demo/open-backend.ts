@@ -3,7 +3,7 @@ import { chooseBackend } from './find-redis.js';
 import { startOwnServer } from './own-redis-server.js';
 
 export interface OpenBackend {
-  /** Which backend and why, in one line. */
+  /** Which and why, in one line. */
   readonly description: string;
   /** Undefined: the memory backend. */
   readonly redisUrl: string | undefined;
@@ -14,7 +14,7 @@ export interface OpenBackend {
 const ANSWER_LIMIT = 2000;
 const nothingToStop = (): Promise<void> => Promise.resolve();
 
-/** Finds a backend for the semaphore, and makes sure that it answers. */
+/** Finds out where the semaphore will live and makes sure that it answers there. */
 export async function openBackend(folder: string): Promise<OpenBackend> {
   const choice = chooseBackend(process.env);
   if (choice.kind === 'memory') {

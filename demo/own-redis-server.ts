@@ -20,7 +20,7 @@ const START_LIMIT = 3000;
 const START_TRIES = 3;
 
 /**
- * Starts a separate server on a free port of 127.0.0.1, without data on disk. It ends with this
+ * Starts a server of our own on a free port of 127.0.0.1, without data on disk. It ends with this
  * process.
  */
 export async function startOwnServer(program: string, folder: string): Promise<OwnServer> {
@@ -45,7 +45,7 @@ function spawnServer(program: string, port: number, folder: string, log: string)
   try {
     const server = spawn(command, args, { cwd: folder, stdio: ['ignore', output, output] });
     atEnd(() => server.kill('SIGKILL'));
-    // The error shows as a server that does not answer.
+    // It shows as a server that does not answer.
     server.on('error', () => {});
     // The demo must be free to end, and then ends the server.
     server.unref();
@@ -64,7 +64,7 @@ function deathSignal(): string[] {
 }
 
 /**
- * The server's name; undefined if it ended, does not answer, or another server answers on its port.
+ * The server's name; undefined when it ended, or does not answer, or another one does on its port.
  */
 async function untilItAnswers(server: ChildProcess, port: number): Promise<string | undefined> {
   const deadline = performance.now() + START_LIMIT;

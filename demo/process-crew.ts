@@ -71,7 +71,7 @@ export class ProcessCrew implements Crew {
   #fork(worker: number): void {
     const client = CLIENTS[(worker - 1) % CLIENTS.length] ?? 'redis';
     const child = fork(this.#files[client], {
-      // Without the arguments of the parent, which load tsx.
+      // Not those of the parent, which load tsx.
       execArgv: [],
       env: { ...process.env, ...toEnvironment({ ...this.#assignment, worker }) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

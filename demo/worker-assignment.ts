@@ -1,4 +1,4 @@
-/** The settings of a worker process, in its environment. */
+/** What a worker process gets to know, in its environment. */
 export interface Assignment {
   readonly worker: number;
   readonly redisUrl: string;

@@ -27,8 +27,8 @@ export interface SemaphoreOptions {
    */
   readonly limit: number;
   /**
-   * How long a ticket lives without an extension, in milliseconds. Default 30 000, minimum 100,
-   * maximum 2 147 483 647.
+   * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
+   * 483 647.
    */
   readonly ttl?: number | undefined;
   /**
@@ -49,36 +49,35 @@ export interface SemaphoreOptions {
   /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
   readonly label?: string | undefined;
   /**
-   * Only for a server with replicas. A grant counts only if `atLeast` replicas (minimum 1)
-   * acknowledge it within `timeout` milliseconds (default 1000, minimum 1); else redsem gives the
-   * permit back and tries again. A failover is then less likely to forget a permit, but still may:
-   * https://redis.io/docs/latest/commands/wait/. Default: no replica is asked.
+   * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1)
+   * have acknowledged it within `timeout` milliseconds (default 1000, minimum 1), else it is given
+   * back and the try counts as failed. Makes it less likely that a failover forgets a permit, not
+   * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
    */
   readonly replicas?: ReplicaOptions | undefined;
   /**
-   * How many requests of all processes may wait. A further `acquire` rejects with a
-   * `QueueFullError`, in one round trip. An integer, minimum 0: no request waits. Not on several
+   * How many requests may wait, of all processes: an `acquire` that would be one more rejects with
+   * a `QueueFullError`, in one round trip. An integer, minimum 0: never queue. Not on several
    * masters. Default: any number.
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * How many permits may be granted in a period, in addition to the limit. Give the same rate
-   * wherever the semaphore is used. A rate that `setRate` stored replaces it. Not on several
-   * masters. Default: any number.
+   * How many permits may be granted in a period, besides how many may be held at once. The same
+   * wherever the semaphore is used; what `setRate` stored counts instead. Not on several masters.
+   * Default: any number.
    */
   readonly rate?: RateOptions | undefined;
   /**
-   * Up to 4 budgets by name: how many units of `cost` may be granted in a period, in addition to
-   * the rate. A request is granted when every budget allows its cost. Give the same budgets
-   * wherever the semaphore is used. A budget that `setBudget` stored replaces them. Not on several
+   * Up to 4 by name: how much `cost` may be granted in a period, besides the rate, all or none. The
+   * same wherever the semaphore is used; what `setBudget` stored counts instead. Not on several
    * masters. Default: none.
    */
   readonly budgets?: Readonly<Record<string, BudgetOptions>> | undefined;
   /**
-   * How many permits each group may hold at once: an integer, minimum 1. Redis skips a group that
-   * holds that number, until a permit of the group comes back. Requests without a group count as a
-   * single group. Give the same number wherever the semaphore is used. A number that
-   * `setGroupLimit` stored replaces it. Not on several masters. Default: any number.
+   * How many permits each group may hold at once: an integer, minimum 1. A group that holds as many
+   * is stepped over until a permit of the group comes back; requests without a group are one. The
+   * same wherever the semaphore is used; what `setGroupLimit` stored counts instead. Not on several
+   * masters. Default: any number.
    */
   readonly groupLimit?: number | undefined;
   /**
@@ -99,54 +98,51 @@ export type RetryOptions = {
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
   readonly timeout?: number | undefined;
-  /** Ends the wait, which then rejects with the signal's reason. */
+  /** Ends the wait: it then rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined;
   /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number | undefined;
   /**
-   * The tenant of the request, 1 to 128 bytes. Among requests that wait with the same priority,
-   * each group gets permits in proportion to its weight, however many requests it has. The order is
-   * self-clocked fair queueing (Golestani, 1994). Not on several masters. Default: the group of all
-   * requests that name no group.
+   * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
+   * in proportion to its weight, however many requests it has. The order is self-clocked
+   * fair queueing (Golestani, 1994). Not on several masters. Default: that of all requests
+   * without one.
    */
   readonly group?: string | undefined;
   /** The share of the group: an integer, 1 to 1000, default 1. Only with `group`. */
   readonly weight?: number | undefined;
   /**
-   * An integer, 0 to 9, default 0. Requests of a higher priority come first, so requests of a lower
-   * priority can starve. Not on several masters.
+   * An integer, 0 to 9, default 0: requests of a higher one come first, so that lower ones can
+   * starve. Not on several masters.
    */
   readonly priority?: number | undefined;
   /**
-   * The units that the request is charged of each budget, by name: integers, minimum 0.
-   * `release({ spent })` settles the difference. Not on several masters. Default: nothing.
+   * What it is charged of `budgets`, by name: integers, minimum 0. `release({ spent })` settles the
+   * difference. Not on several masters. Default: nothing.
    */
   readonly cost?: Readonly<Record<string, number>> | undefined;
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
-   * changed, at most once a second. redsem makes no call to Redis for it: it reports what the polls
-   * show, about every 1.5 s. If it throws or rejects while the request waits, the wait ends with
+   * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
+   * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
   readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
-/** The argument of `onWaiting`. */
+/** What `onWaiting` hears. */
 export interface WaitingReport extends QueueProgress {
   /**
-   * How many permits of the semaphore this process holds itself, through the same client. Above 0,
-   * a holder may be waiting for itself.
+   * How many permits of the semaphore this process holds itself, through the same client: does the
+   * holder wait for this request?
    */
   readonly heldHere: number;
 }
 
-/** The options of `acquire`, without `permits`. */
+/** What `acquire` takes beside `permits`. */
 export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 
-/**
- * The options of an `acquire` of several at once. Each has a separate queue, so options of a queue
- * are missing.
- */
+/** What an `acquire` of several at once takes: each of them has its own queue. */
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
 /** The options of `tryAcquire` and `tryUse`. */
@@ -171,29 +167,26 @@ export interface ReplicaOptions {
 
 /**
  * The option `rate`, kept by the generic cell rate algorithm (https://brandur.org/rate-limiting).
- * By the server's clock, no period of `per` milliseconds, wherever it begins, has more than
- * `permits + burst - 1` grants. A request for more permits than the burst is granted when the whole
- * burst is there again, and counts in full.
+ * With `burst` 1, no window of `per` milliseconds, wherever it begins, has more
+ * than `permits` grants, by the server's clock; with more, `permits + burst - 1`. A request for
+ * more permits than the burst is granted when the bucket is full, and counts in full.
  */
 export interface RateOptions {
-  /**
-   * How many permits may be granted in a period: an integer, 1 to 1000 for each millisecond of
-   * `per`.
-   */
+  /** How many permits in a period: an integer, 1 to 1000 for each millisecond of `per`. */
   readonly permits: number;
   /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
   readonly per: number;
   /**
-   * How many permits may be granted at once after a pause: an integer, minimum 1, at most the
-   * grants of 365 days. Default 1: one permit every `per / permits` milliseconds.
+   * How many at once after a pause: an integer, minimum 1, maximum what comes within 365 days.
+   * Default 1: one every `per / permits` milliseconds.
    */
   readonly burst?: number | undefined;
 }
 
-/** Options with a value for each. */
+/** Options where each was given. */
 type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
-/** The options without a default. */
+/** What has no default. */
 type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'budgets' | 'groupLimit' | 'keeper';
 
 /** `SemaphoreOptions` checked and with defaults. */
@@ -225,7 +218,7 @@ const LONGEST_GROUP = 128;
 /** The longest period, in milliseconds: 365 days. */
 const LONGEST_PERIOD = 31_536_000_000;
 
-/** The scripts count the times of grants in microseconds. */
+/** Grants have their times in microseconds. */
 const MOST_A_MILLISECOND = 1000;
 
 const RETRY_OPTIONS = optionNames('min max factor jitter');
@@ -284,7 +277,7 @@ function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOption
   };
 }
 
-/** `known`: the options that the call takes. `budgets`: the names that a cost may have. */
+/** `known`: the options that the call takes. `budgets`: what a cost may name. */
 export function resolveAcquire(
   given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
@@ -328,7 +321,7 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
   return { priority, weight: weight ?? 1, group: group ?? '' };
 }
 
-/** How long `close` waits for holders, in milliseconds. */
+/** How long `close` leaves to holders, in milliseconds. */
 export function resolveClose(options: CloseOptions): number {
   checkOptions(options, CLOSE_OPTIONS);
   const { drain = 0 } = options;
@@ -341,10 +334,7 @@ export function resolveTry(options: TryAcquireOptions = {}): number {
   return checkPermits(options.permits);
 }
 
-/**
- * Only the backend knows the limit that counts, so it refuses a number above it: see
- * `tooManyPermits`.
- */
+/** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
 export function checkPermits(permits = 1): number {
   return integer('permits', permits, 1, MOST_PERMITS);
 }
@@ -356,7 +346,7 @@ export function tooManyPermits(name: string, permits: number, limit: number): Ra
   );
 }
 
-/** A name may have any characters, but two names must never make the same key. */
+/** Names may hold anything, but two names must never become one key. */
 export function checkName(name: unknown): string {
   return text('name', name, 1, LONGEST_NAME);
 }
@@ -380,7 +370,7 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
   );
 }
 
-/** @throws {TypeError} if the target cannot do what the options need */
+/** @throws {TypeError} where the target cannot do what the options ask for */
 export function checkTarget(backend: Backend, options: ResolvedOptions): void {
   const { maxWaiting } = options;
   refuseWithoutQueue(backend, { maxWaiting });
@@ -389,7 +379,7 @@ export function checkTarget(backend: Backend, options: ResolvedOptions): void {
   }
 }
 
-/** @throws {TypeError} if the target has no queue, where a rate is kept */
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
 export function checkRateTarget(
   backend: Backend,
   option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
@@ -401,7 +391,7 @@ export function checkRateTarget(
   );
 }
 
-/** @throws {TypeError} for the option `replicas` on a backend without replicas */
+/** @throws {TypeError} where replicas are wanted and the backend has none */
 export function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
   const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
   if (wrapped !== undefined) return wrapped;
@@ -456,7 +446,7 @@ export function text(option: string, value: unknown, min: number, max: number): 
   if (typeof value !== 'string') {
     throw typeError(`${option}: expected a string, got ${formatValue(value)}`);
   }
-  // Half of a surrogate pair has no bytes, so two such names would make the same key.
+  // Half of a surrogate pair has no bytes: two such strings would be one key.
   if (!value.isWellFormed()) {
     throw typeError(`${option}: expected well-formed Unicode, got ${formatValue(value)}`);
   }

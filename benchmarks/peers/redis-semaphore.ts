@@ -4,8 +4,8 @@ import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
 /**
- * An object for each hold, as its README demands. Its retry and refresh intervals have their
- * defaults.
+ * One object for each hold, as its README wants it; its retry and refresh intervals are left at
+ * their defaults.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

@@ -13,7 +13,7 @@ export interface Column {
   readonly figure: string;
 }
 
-/** A row for each peer that was measured in a scenario. A column without any figure is left out. */
+/** One row for each peer that was measured in a scenario, without columns that none of them has. */
 export function scenarioTable(
   results: Results,
   scenario: string,
@@ -31,14 +31,14 @@ export function scenarioTable(
   return { title: scenario, head: ['', ...measured.map(({ head }) => head)], rows };
 }
 
-/** The median; if the rounds differ, also the lowest and the highest. */
+/** The median, and where the rounds differ the lowest and highest. */
 export function spreadText(spread: Spread | undefined): string {
   if (spread === undefined) return '–';
   const [middle, low, high] = [spread.median, spread.low, spread.high].map(numberText);
   return low === high ? `${middle}` : `${middle} (${low}–${high})`;
 }
 
-/** The columns are aligned, so that the table is readable in a terminal, too. */
+/** Its columns are aligned, so that a terminal shows it as well as a page does. */
 export function markdownTable({ title, head, rows }: Table): string {
   const widths = head.map((_, column) =>
     Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),

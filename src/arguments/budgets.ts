@@ -7,18 +7,16 @@ import { formatValue } from './shown.js';
 import { rangeError, typeError } from './validation.js';
 
 /**
- * A budget of the option `budgets`. By the server's clock, no period of `per` milliseconds is
- * charged more than `amount + burst` (or `amount` and the largest cost, if that is more). A request
- * that costs more than the burst is granted when the budget is full, and charged in full.
+ * One of the option `budgets`, kept as a rate is: no window of `per` milliseconds is charged more
+ * than `amount + burst`, or than `amount` and the largest cost, by the server's clock. A cost above
+ * the burst is granted when the budget is full, and charged in full.
  */
 export interface BudgetOptions {
-  /** How many units may be spent in a period: an integer, minimum 1. */
+  /** How many units in a period: an integer, minimum 1. */
   readonly amount: number;
   /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
   readonly per: number;
-  /**
-   * How many units may be spent at once after a pause: an integer, minimum 1. Default: `amount`.
-   */
+  /** How many units at once after a pause: an integer, minimum 1. Default: `amount`. */
   readonly burst?: number | undefined;
 }
 
@@ -41,7 +39,7 @@ export function checkBudgetRoom(semaphore: string, known: readonly string[], nam
   );
 }
 
-/** `option`: its name in messages. */
+/** `option`: what messages call it. */
 export function resolveBudget(option: string, given: BudgetOptions): Rate {
   checkOptions(given, BUDGET_OPTIONS, option, 'an object such as { amount: 90_000, per: 60_000 }');
   const permits = integer(`${option}.amount`, given.amount, 1);
@@ -60,10 +58,7 @@ export function resolveBudgets(
   throw rangeError(`budgets: expected at most ${MOST_BUDGETS}, got ${entries.length}`);
 }
 
-/**
- * The cost of a request, or the units that a ticket has spent. `known`: the names that are allowed;
- * undefined: any.
- */
+/** What a request costs, or a ticket has spent. `known`: the names that there are, if given. */
 export function resolveCosts(
   option: string,
   given: Readonly<Record<string, number>> | undefined,
@@ -92,7 +87,7 @@ function entriesOf<V>(option: string, given: Readonly<Record<string, V>>): [stri
   throw typeError(`${option}: expected an object by names of budgets, got ${formatValue(given)}`);
 }
 
-/** Without a prototype, so that every name in it is the name of a budget. */
+/** Without a prototype: each name is a budget's. */
 function named<V>(entries: readonly [string, V][]): Readonly<Record<string, V>> {
   const record: Record<string, V> = Object.fromEntries(entries);
   Object.setPrototypeOf(record, null);

@@ -9,13 +9,13 @@ interface Asked {
   readonly cost?: unknown;
 }
 
-/** Refuses at once a number of permits that the target could never grant. */
+/** What a target cannot do is refused at once, not when it is needed. */
 export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: number): void {
   if (permits <= mostPermits) return;
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
 }
 
-/** The permits that an `acquire` asks for, and its options of a queue. */
+/** What an `acquire` asks for. */
 export function checkRequest(backend: Backend, request: Asked): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
@@ -24,7 +24,7 @@ export function checkRequest(backend: Backend, request: Asked): void {
   refuseWithoutQueue(backend, { group, priority: order?.priority, onWaiting, cost });
 }
 
-/** The options that need a queue; undefined: not given. */
+/** Options that need a queue; undefined: not given. */
 export function refuseWithoutQueue(backend: Backend, options: Record<string, unknown>): void {
   if (backend.hasNoQueue !== true) return;
   for (const [option, value] of Object.entries(options)) {

@@ -3,9 +3,9 @@ import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
+import type { Inspected } from './state-gauges.js';
 import { gaugeState } from './state-gauges.js';
 import { checkOptions } from '../arguments/known-options.js';
-import type { SemaphoreLike } from '../interfaces.js';
 import { VERSION } from './version.js';
 
 const SCOPE = 'redsem';
@@ -33,7 +33,7 @@ export interface InstrumentOptions {
    * Semaphores whose budgets and groups are reported as gauges, over all processes. Each collection
    * calls `inspect` once for each of these. Default: none.
    */
-  readonly semaphores?: readonly Pick<SemaphoreLike, 'name' | 'inspect'>[] | undefined;
+  readonly semaphores?: readonly Inspected[] | undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { SemaphoreLike } from '../interfaces.js';
 import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';
 
 /** A semaphore whose shared state is reported. */
-type Inspected = Pick<SemaphoreLike, 'name' | 'inspect'>;
+export type Inspected = Pick<SemaphoreLike, 'name' | 'inspect'>;
 
 /**
  * Reports the state of budgets and groups in the server: each collection calls `inspect`. If an

@@ -152,7 +152,7 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
 });
 
 describeOnBoth('a bounded queue', (make) => {
-  it('refuses a further request, but no request that waits already or returns to its old place', async () => {
+  it('refuses one more, but none that waits already or returns to its old place', async () => {
     const one = make({ limit: 1 });
     const bound = { maxWaiting: 2, client: 'c' };
     await one.take('c.x1', { ttl: HOUR });
@@ -201,7 +201,7 @@ describeOnBoth('a bounded queue', (make) => {
     });
 
     // The fresh seed 103 of the lock-step, path 206.
-    it(`does not count requests that their client left long ago, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`does not count what its own client left long ago, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 1 });
       await one.take('c.x1', { ttl: HOUR });
       await one.acquire(ids('b', 2).map((id) => request(id, 'wait', given)));
@@ -264,7 +264,7 @@ describeWithServer('the order, in Redis', (server) => {
     await one.expectNothingLeft();
   });
 
-  it('is made again if its keys are missing: no request is lost', async () => {
+  it('is made again where its keys are missing: nobody is lost', async () => {
     const one = new RedisFixture(server(), { limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
     await queueUp(one, ['c.n1', ...numbered('a', 3), ...numbered('b', 3), 'c.n2'], (id) =>
@@ -277,7 +277,7 @@ describeWithServer('the order, in Redis', (server) => {
   });
 
   for (const given of [undefined, order('g')]) {
-    it(`costs no request more if a thousand ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`costs nobody more where a thousand ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = new RedisFixture(server());
       const perPair: number[] = [];
       for (const many of [10, 1000]) {

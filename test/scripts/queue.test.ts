@@ -75,7 +75,7 @@ describeOnBoth('the queue', (make) => {
     expect([toA, toB.map(({ id }) => id)]).to.deep.equal([[], ['b.1', 'b.2']]);
   });
 
-  it('of thousands is served in one call, and notified in messages of bounded length', async () => {
+  it('of thousands is served in one call, and notified in messages of a bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     for (const client of ['a', 'b']) {
@@ -94,7 +94,7 @@ describeOnBoth('the queue', (make) => {
 });
 
 describeOnBoth('leases of waiters', (make) => {
-  it('a permit without a waiter is free if more tickets have expired than a call drops', async () => {
+  it('a permit that nobody waits for is free where more have expired than one call drops', async () => {
     const one = make({ limit: 500 });
     await one.acquire(ids('dead', 500));
     one.pass(29_000);
@@ -141,7 +141,7 @@ describeOnBoth('leases of waiters', (make) => {
     }
   });
 
-  it('skips dead requests by thousands, lets no big dead request block others, and gives a place back on asking', async () => {
+  it('dead requests are stepped over by thousands, a big one blocks nobody, and a place comes back by asking', async () => {
     const one = make({ limit: 2 });
     await one.acquire(['x.1', 'x.2']);
     const place = arrivalOf((await one.acquire('late.1.2')).verdicts[0]);

@@ -99,7 +99,7 @@ describeOnBoth('a rate', (make) => {
     expect((await ask('d.1')).askAgainAt).not.to.equal(at + STEP);
   });
 
-  it('keeps the order: a newcomer at the time of the next permit does not pass the waiters', async () => {
+  it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     await one.acquire('b.1.2', RATED);
@@ -114,7 +114,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.holders()).to.deep.equal(['a.1', 'b.1.2', 'c.1']);
   });
 
-  it('does not give the head a permit that the rate alone allows, nor a permit that is only free', async () => {
+  it('does not give the head a permit that it allows, nor one that is free alone', async () => {
     const one = make({ limit: 1 });
     await one.take('a.1', RATED);
     await one.acquire('b.1', RATED);
@@ -139,7 +139,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.try('a.2', RATED)).to.equal('busy');
   });
 
-  it('is used by a grant that no waiter claims, or that is withdrawn', async () => {
+  it('is used by a grant that nobody claims, or that is withdrawn', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     await one.acquire('b.1', RATED);
@@ -241,7 +241,7 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.equal(undefined);
   });
 
-  it('that no caller has named for long holds no request back under a newer rate', async () => {
+  it('that nobody has named for long holds nobody back under another as if it were that one', async () => {
     const one = make(ANY);
     await one.acquire(ids('a', 100), { rate: { permits: 1, per: 10_000, burst: 100 } });
     one.pass(RATE_LIFE_MS);
@@ -249,7 +249,7 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
-  it('is remembered as long as a caller names it', async () => {
+  it('is remembered for as long as somebody names it', async () => {
     const one = make(ANY);
     for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
       await one.take(`a.${at}`, RATED);
@@ -259,7 +259,7 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('that is stored', () => {
-    it('serves waiters as it allows, and still counts earlier grants', async () => {
+    it('serves waiters with what it allows, and keeps what was used', async () => {
       const one = make(ANY);
       const options = { rate: { permits: 1, per: HOUR, burst: 1 } };
       const turns = await turnsTo(one, 'b');
@@ -276,7 +276,7 @@ describeOnBoth('a rate', (make) => {
       expect((await one.inspect()).rate).to.equal(undefined);
     });
 
-    it('that was removed counts as none, whatever callers name, and forgets earlier grants', async () => {
+    it('that there is none counts, too, whatever callers name, and forgets what was used', async () => {
       const one = make(ANY);
       await one.take('a.1', RATED);
       await one.setRate(undefined);

@@ -179,7 +179,7 @@ describe('ending what many hold or wait for', () => {
   });
 });
 
-describe('a listener that closes the object that called it', () => {
+describe('a listener that ends what it hears of', () => {
   for (const [when, channel, waiting] of [
     ['a request comes', 'redsem:queue', 1],
     ['a request ends', 'redsem:queue', 0],
@@ -221,7 +221,7 @@ describe('a listener that closes the object that called it', () => {
   }
 
   for (const place of [0, 1]) {
-    it(`when one of two semaphores closes, at any moment after both grants, leaves no permit (${place})`, async () => {
+    it(`by close of one of two, whenever after the grant of both, leaves no permit (${place})`, async () => {
       let rejected = 0;
       for (let turns = 0; turns < 20; turns += 1) {
         const clock = new ManualClock();

@@ -356,7 +356,7 @@ describe('errors', () => {
     });
   }
 
-  it('have their facts, and a cause only if there was an error', () => {
+  it('have what they are about, and a cause only where there is one', () => {
     const timeout = new AcquireTimeoutError(details);
     expect(timeout).to.include({ semaphore: 'jobs', timeout: 500, waited: 500, attempts: 12 });
     expect(lost('expired')).to.include({ semaphore: 'jobs', ticketId: 'a.1', reason: 'expired' });

@@ -113,7 +113,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     expect([closing.at, clock.timers]).to.deep.equal([PATIENCE, 0]);
   });
 
-  it('make no handle until a try is in time, and then a handle with its full ttl', async () => {
+  it('make no handle until one try is in time, and then one with its full ttl', async () => {
     const adopted: AdoptCall[] = [];
     backend.adopt = async (call) => {
       const late = adopted.push(call) === 1;
@@ -221,7 +221,7 @@ describe('warnings of a semaphore', () => {
     });
   }
 
-  it('warn of another limit once, and once more after setLimit, but not after a refused change', async () => {
+  it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
     const backend = Object.assign(new StubBackend(), {
       setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
       addPermits: async () => {
@@ -263,8 +263,8 @@ describe('warnings of a semaphore', () => {
   });
 });
 
-describe('semaphore objects on the same backend', () => {
-  it('call with their own terms, as the same client', async () => {
+describe('semaphore objects on one backend', () => {
+  it('call each with its own terms, as one client', async () => {
     const backend = new StubBackend();
     backend.onAcquire = (call) => backend.allGranted(call);
     const jobs = { name: 'jobs', limit: 4, ttl: 3000, label: 'me', prefix: 'redsem' };

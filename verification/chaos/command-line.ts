@@ -31,7 +31,7 @@ export interface ChaosArguments {
   readonly help: boolean;
 }
 
-/** @throws {TypeError | RangeError} for an unknown option or a wrong value */
+/** @throws {TypeError | RangeError} for what it does not understand */
 export function readCommandLine(args: readonly string[]): ChaosArguments {
   const { values } = parseArgs({
     args: [...args],

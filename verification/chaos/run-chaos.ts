@@ -36,7 +36,7 @@ export interface ChaosResult {
   readonly plan: readonly PlannedFault[];
   readonly events: readonly HistoryEvent[];
   readonly violations: readonly Violation[];
-  /** Permits that were held when a loop was blocked, and permits that were held at its end, too. */
+  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
   readonly stalls: { readonly held: number; readonly kept: number };
 }
 
@@ -81,7 +81,7 @@ async function perform(
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
   const { nodes = 1 } = nodesOf(options.topology);
-  // Without a queue, no waiter is granted a permit that it has to claim.
+  // Without a queue nobody is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   recorder.record({
     type: 'run',
@@ -140,11 +140,11 @@ async function untilInUse(
   const slots = Array.from({ length: limit }, (_, slot) => slot);
   const deadline = machineTime() + within;
   while (!slots.every(isNew) && machineTime() < deadline) await sleep(20);
-  // The latest grants need time to reach their holders.
+  // What was granted just now must have time to reach its holder.
   await sleep(500);
 }
 
-/** Waits until the tickets of dead processes have expired, then records the keys that are left. */
+/** Waits for what dead processes have left to go by itself, and records what is left then. */
 async function recordFinal(
   observer: Observer,
   topology: Topology,

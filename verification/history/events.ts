@@ -26,7 +26,7 @@ interface Written {
   readonly process: string;
 }
 
-/** The first line of a history: the settings of the run. */
+/** What the run is about: the first line. */
 export interface RunEvent extends Written {
   readonly type: 'run';
   readonly semaphores: readonly SemaphoreTerms[];
@@ -66,7 +66,7 @@ export type Operation =
   | 'inspect'
   | 'close';
 
-/** The subject of a call. */
+/** What a call is about. */
 export interface Invocation {
   readonly operation: Operation;
   readonly semaphores: readonly string[];
@@ -97,13 +97,13 @@ export interface Ticket extends Grant {
 }
 
 export interface Outcome {
-  /** The ticket that an acquire got; a try may get none. */
+  /** What an acquire got; a try may get none. */
   readonly tickets?: readonly Ticket[];
-  /** The result of a release or a revocation. */
+  /** What a release or a revocation resolved with. */
   readonly result?: boolean;
 }
 
-/** The call succeeded. */
+/** The call did what it should. */
 export interface OkEvent extends Written, Outcome {
   readonly type: 'ok';
   readonly call: number;
@@ -180,7 +180,7 @@ export interface ServerEvent extends Written {
   readonly step?: number;
 }
 
-/** A call as the server saw it, and the server's reply. */
+/** One call as the server saw it, and what it answered. */
 export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
@@ -199,12 +199,12 @@ export interface ServedEvent extends Written {
   readonly late?: boolean;
   /** When its client sent it. */
   readonly sent?: number;
-  /** Its reply reaches no process. */
+  /** Its answer reaches nobody. */
   readonly unheard?: boolean;
   readonly adopted?: ServedGrant & { readonly before: string };
 }
 
-/** The part of an order before the arrival. */
+/** What comes before arrival. */
 export interface ServedOrder {
   readonly priority: number;
   readonly group: string;
@@ -217,7 +217,7 @@ export interface ServedRequest {
   readonly wait: boolean;
   /** Left out: none. */
   readonly order?: ServedOrder;
-  /** The place in the queue that the request names, and the place that it was given. */
+  /** The place in the queue that it names, and the one that it was given. */
   readonly arrival?: number;
   readonly place?: number;
   readonly verdict: string;
@@ -238,13 +238,11 @@ export interface ServedGrant extends Grant {
 
 /** To a request that waited. */
 export interface QueueGrant extends ServedGrant {
-  /**
-   * Whether the grant reached a process: with the reply, or because the process had a subscription.
-   */
+  /** Whether it went to anybody: with the reply, or to a process that knew that it listened. */
   readonly heard: boolean;
 }
 
-/** The state that `inspect` showed. */
+/** What `inspect` showed. */
 export interface SeenEvent extends Written {
   readonly type: 'seen';
   /** When it was asked; `at` is when it answered. */
@@ -253,7 +251,7 @@ export interface SeenEvent extends Written {
   readonly waiters: readonly string[];
 }
 
-/** An event that must never happen: an unhandled rejection, or an exception in a timer. */
+/** What must never be: an unhandled rejection, an exception out of a timer. */
 export interface CrashEvent extends Written {
   readonly type: 'crash';
   readonly error: string;
@@ -264,7 +262,7 @@ export interface QuietEvent extends Written {
   readonly type: 'quiet';
 }
 
-/** The keys that are left when all have closed. */
+/** What is left when all have closed. */
 export interface FinalEvent extends Written {
   readonly type: 'final';
   readonly held: number;

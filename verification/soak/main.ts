@@ -68,7 +68,7 @@ async function startWorkers(
   processes: number,
   waiters: number,
 ): Promise<WorkerProcess[]> {
-  // The options of workers, which collect their garbage before they are measured.
+  // What workers are started with; they collect their garbage before they are measured.
   process.env['NODE_OPTIONS'] = '--expose-gc';
   const workers = Array.from({ length: processes }, (_, index) => {
     const kind = index % 2 === 0 ? 'redis' : 'ioredis';

@@ -1,4 +1,4 @@
-/** The figures of a worker at a moment. */
+/** What one worker has at one moment. */
 export interface WorkerSample {
   /** Bytes in use after a garbage collection. */
   readonly heap: number;
@@ -16,7 +16,7 @@ export interface WorkerSample {
   readonly refusals: number;
 }
 
-/** The figures of the server at a moment. */
+/** What the server has at one moment. */
 export interface ServerSample {
   /** Bytes that it has in use for data, clients and scripts. */
   readonly used: number;
@@ -24,7 +24,7 @@ export interface ServerSample {
   readonly resident: number;
   readonly keys: number;
   readonly clients: number;
-  /** Channels with a subscriber. */
+  /** Channels that somebody listens on. */
   readonly channels: number;
 }
 

@@ -11,7 +11,7 @@ export interface Trend {
   readonly mean: number;
   /** Growth per minute, of the line that fits best (least squares). */
   readonly slope: number;
-  /** The slope times the distance from the first point to the last, as a share of the mean. */
+  /** What that slope adds up to from the first point to the last, as a share of the mean. */
   readonly growth: number;
 }
 

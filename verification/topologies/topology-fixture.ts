@@ -32,7 +32,7 @@ export interface Fixture {
 
 type Body = (fixture: Fixture) => Promise<void>;
 
-/** The same at the same time through each library, so that slow steps happen once. */
+/** The same at the same time through each library: what takes long, takes it once. */
 export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
   // The first failure ends the test: the other side may wait for this one.
   await Promise.all(
@@ -151,5 +151,5 @@ export function sentinelClient(sentinels: () => TestSentinels): Connect {
   };
 }
 
-/** Nodes come and go here, so a client's errors are ignored: the tests look at semaphores. */
+/** Nodes come and go here: only what a semaphore makes of it is looked at. */
 function ignore(): void {}

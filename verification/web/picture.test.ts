@@ -18,7 +18,7 @@ describeInBrowser('the picture of four processes', (web) => {
     console.log(`      the picture was up to ${worst} ms behind, ${lags.length} changes`);
   });
 
-  /** Each test has its own name, because a killed process leaves a ticket until its lease ends. */
+  /** Each test has its own name: who is killed leaves a ticket until its lease ends. */
   function start(name: string): Promise<readonly UserProcess[]> {
     const { url } = web().server;
     return Promise.all(

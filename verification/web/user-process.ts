@@ -10,7 +10,7 @@ export interface UserArguments {
   readonly label: string;
 }
 
-/** The work of many callers in a process. */
+/** What many callers of one process do. */
 export interface Work {
   readonly callers: number;
   /** How often each of them acquires. */
@@ -19,7 +19,7 @@ export interface Work {
   readonly hold: number;
 }
 
-/** The requests to a process, and its answers. */
+/** What a process may be asked, and what it answers. */
 export interface Calls {
   acquire(permits: number): HandleData;
   release(id: string): boolean;
@@ -34,7 +34,7 @@ export interface Order {
 
 const running = new Set<WorkerProcess>();
 
-/** A process that uses a semaphore on command, and reports lost permits. */
+/** A process that uses one semaphore on command, and reports what it loses. */
 export class UserProcess {
   readonly worker: WorkerProcess;
   #orders = 0;

@@ -22,7 +22,7 @@ function semaphores(backend: StubBackend, count: number): Semaphore[] {
 }
 
 describe('a batcher', () => {
-  it('sends at most 100 ids in a call, 1000 of a single semaphore, and two calls at once; the others follow', async () => {
+  it('sends at most 100 ids a call, 1000 of one semaphore alone, and two calls at once; the rest follows them', async () => {
     const backend = new StubBackend();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
@@ -43,7 +43,7 @@ describe('a batcher', () => {
     await backend.clock.advance(0);
   });
 
-  it('serves a semaphore with few requests beside a semaphore with ever more requests', async () => {
+  it('serves a semaphore of few beside one of which more always gather', async () => {
     const backend = new StubBackend();
     backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'busy' }));
     const [busy, quiet] = semaphores(backend, 2);
@@ -198,7 +198,7 @@ describe('a batcher', () => {
     await backend.clock.advance(10_000);
   });
 
-  it('does not send a request again that was given up meanwhile, and withdraws it once more: the failed call may have run last', async () => {
+  it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {
     const backend = granting();
     const gate = later<void>();
     backend.onAcquire = async (call) => {
@@ -221,7 +221,7 @@ describe('a batcher', () => {
     expect(backend.givenBack.filter((one) => one === id)).to.have.length(2);
   });
 
-  it('delivers all other replies beside an unreadable reply, and stays free', async () => {
+  it('delivers the replies of all others beside one that cannot be read, and stays free', async () => {
     const backend = new StubBackend();
     backend.onAcquire = (call) => {
       const reply = backend.allGranted(call);

@@ -70,7 +70,7 @@ describe('a time-out and a wait say what this process holds itself', () => {
     expect(error.message).not.to.include('held by this process');
   });
 
-  it('counts permits that are held, not permits that were lost or released', async () => {
+  it('counts what is held, not what was lost or released', async () => {
     const semaphore = new Semaphore(backend, 'jobs', { limit: 2 });
     const [lost, kept] = [await semaphore.acquire(), await semaphore.acquire()];
     await semaphore.revoke(lost.id);

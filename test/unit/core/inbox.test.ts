@@ -16,7 +16,7 @@ import {
 } from '../stub-fixture.js';
 
 describe('a subscription', () => {
-  it('brings a try at once, and then a try every 1.5 s; while it is away, fast tries', async () => {
+  it('brings one try at once, and then one every 1.5 s; while it is away, fast ones', async () => {
     const { backend, clock, acquire } = stubFixture({}, pushing());
     acquire(60_000);
     await clock.advance(310);
@@ -34,7 +34,7 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('does not hide an expiry: a dead holder wakes no waiter', async () => {
+  it('does not hide an expiry: a dead holder wakes nobody', async () => {
     const { backend, clock, acquire } = stubFixture({}, pushing());
     acquire(60_000);
     await clock.advance(0);
@@ -50,7 +50,7 @@ describe('a subscription', () => {
     expect(backend.tries).to.have.length(1);
   });
 
-  it('names the time when the rate allows the next request: the try comes then, and not before', async () => {
+  it('names the time when the rate allows the next request: one try then, and none before', async () => {
     const { backend, clock, id } = await listeningFixture();
     await clock.advance(100);
     backend.acquires.splice(0);
@@ -63,7 +63,7 @@ describe('a subscription', () => {
     expect(backend.tries).to.have.length(1);
   });
 
-  it('is shared by all waiters, stays open 10 s after the last, and keeps no process alive', async () => {
+  it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
     watch(clock, other.acquire(5000));
@@ -115,7 +115,7 @@ describe('a subscription', () => {
   });
 
   for (const how of ['is refused', 'throws'] as const) {
-    it(`that ${how} is made again every 5 s while a request waits and polls`, async () => {
+    it(`that ${how} is made again every 5 s while anybody waits and polls`, async () => {
       const stub = pushing();
       let opened = 0;
       let works = false;
@@ -151,7 +151,7 @@ describe('a subscription', () => {
 });
 
 describe('a request whose first call was under way while the subscription was away', () => {
-  it('is asked for once more at once: a grant may have been pushed without a subscriber', async () => {
+  it('is asked for once more at once: a grant may have been pushed while nobody listened', async () => {
     const { backend, clock } = await listeningFixture();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
@@ -236,7 +236,7 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
   });
 });
 
-describe('a grant without a request', () => {
+describe('a grant that nobody wants', () => {
   const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
 
   function nobody({ limit }: InspectCall): InspectReply {
@@ -292,7 +292,7 @@ describe('a grant without a request', () => {
     expect(backend.givenBack.filter((each) => each === served.id)).to.have.lengthOf(2);
   });
 
-  it('is found after an interruption, as are requests that were given up', async () => {
+  it('is found after an interruption, with the requests that nobody makes any more', async () => {
     const { backend, clock, semaphore, acquire, id } = await listeningFixture();
     backend.onAcquire = (call) => backend.allGranted(call);
     const [held, released] = [await semaphore.acquire(), await semaphore.acquire()];
@@ -341,7 +341,7 @@ describe('a grant without a request', () => {
   });
 
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
-  it('is looked for also when no request waits but a call was under way', async () => {
+  it('is looked for also where nobody waits but a call was under way', async () => {
     const { backend, clock } = await listeningFixture();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));

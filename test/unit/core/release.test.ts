@@ -24,7 +24,7 @@ const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  it('emits one event, has the same result for a second call, and after a loss gives false at once and withdraws', async () => {
+  it('emits one event, is the same for a second call, and after a loss false at once, though it withdraws', async () => {
     for (const [lost, fails] of [
       [true, true],
       [true, false],
@@ -151,7 +151,7 @@ describe('releasing', () => {
       expect(releasing).to.include({ value: false, error: undefined });
     });
 
-    it('is tried again at once when another release works, and leaves no timer', async () => {
+    it('is tried again at once when another one works, and leaves no timer', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture();
       const other = await semaphore.acquire();
       backend.onRelease = (call, index) =>
@@ -187,7 +187,7 @@ describe('releasing', () => {
     });
   });
 
-  it('of many unwanted requests takes one call per pause; when the backend is back, the first 100 000 go', async () => {
+  it('of what many no longer want costs one call a pause, and all goes when the backend is back, the first 100 000', async () => {
     const { clock, backend, semaphore } = stubFixture(LONG);
     const controller = new AbortController();
     const { signal } = controller;
@@ -366,7 +366,7 @@ describe('a release that fails behind a result', () => {
     expect(await warnings()).to.have.length(1);
   });
 
-  it('of one permit among several is a warning of its semaphore, or of the owner of its keys', async () => {
+  it('of one among several is a warning of that semaphore, or of the owner of its keys', async () => {
     const names = ['s2', 'keyed:keys:bob', 'keyed:tenants:a'];
     const { jobs, mails, locks, tenants, warnings } = refusingFixture(...names);
     expect(await useAll([jobs, mails], () => 7)).to.equal(7);

@@ -49,7 +49,7 @@ describe('a request', () => {
     await backend.clock.advance(10_000);
   });
 
-  it('settles together with others, also if the backend throws at once', async () => {
+  it('settles with others as one also if the backend throws at once', async () => {
     const backend = new StubBackend();
     Object.assign(backend, {
       acquireTogether: () => {

@@ -59,7 +59,7 @@ describe('waiting', () => {
       }
     });
 
-    it('asks for all waiters with one call, each with its place, and for a new waiter at once', async () => {
+    it('asks for all waiters with one call, each with its place, and for a new one at once', async () => {
       const { backend, clock, acquire } = stubFixture();
       const alone = stubFixture();
       alone.acquire(5000);
@@ -138,7 +138,7 @@ describe('waiting', () => {
     });
   });
 
-  it('when the backend is silent, tries again after min(ttl, 5000) ms with the same id; a single try ends then', async () => {
+  it('when the backend is silent, tries again after min(ttl, 5000) ms with the same id; one try ends then', async () => {
     for (const [ttl, limit] of [
       [1000, 1000],
       [30_000, 5000],
@@ -260,7 +260,7 @@ describe('waiting', () => {
     expect(backend.acquires).to.have.length(before + 1);
   });
 
-  it('ends for each by its own deadline, with one listener on a signal that all share', async () => {
+  it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
     const { backend, clock, acquire } = stubFixture();
     const { signal } = new AbortController();
     const waits = [300, 100, 200].map((timeout) => acquire({ timeout, signal }));
@@ -278,7 +278,7 @@ describe('waiting', () => {
     expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
   });
 
-  it('withdraws each request once, also a request that is given up while close() ends many', async () => {
+  it('withdraws each request once, also one that is given up while close() ends many', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture();
     const controller = new AbortController();
     const many = Array.from({ length: 300 }, () => acquire());

@@ -76,7 +76,7 @@ describe('a composite handle', () => {
     expect(released).to.equal(1);
   });
 
-  it('releases the other permits while a backend hangs', async () => {
+  it('releases the others while one backend hangs', async () => {
     const [first, second, last] = backends;
     if (last !== undefined) last.onRelease = () => never();
     const releasing = watch(clock, handle.release());
@@ -108,7 +108,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     mutex = new KeyedMutex(backend, { name });
   });
 
-  it('asks for all keys in one turn without queueing, and gives them back in one turn', async () => {
+  it('asks for all keys in one turn without queueing, and gives all back in one', async () => {
     const reply = later<void>();
     backend.onAcquire = (call) => reply.promise.then(() => backend.allGranted(call));
     const acquiring = mutex.acquire(keys, 1000);
@@ -166,7 +166,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     }
   });
 
-  it('tries each key once when a server of several does not answer', async () => {
+  it('makes one try of each key when one of several servers does not answer', async () => {
     backend.onAcquire = (call) =>
       call.key.name.endsWith('a') ? backend.allGranted(call) : never();
     const apart = Object.assign(backend, { laneOf: (key: SemaphoreKey) => key.name });
@@ -176,7 +176,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect([trying.at, backend.acquires.length]).to.eql([5000, 2]);
   });
 
-  it('gets in one call the keys that were given back before in the same turn', async () => {
+  it('gets in one call what was given back before in the same turn', async () => {
     const own = new KeyedMutex(new MemoryBackend(), { name });
     const first = await own.acquire(['a', 'b']);
     void first.release();
@@ -198,7 +198,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
   });
 
   for (const taken of [2, 0]) {
-    it(`gives back the ${taken} permits that the call took after its time`, async () => {
+    it(`gives back the ${taken} permits that the one call took after its time`, async () => {
       const reply = later<void>();
       const acquireTogether = async (calls: readonly AcquireCall[]) => {
         await reply.promise;
@@ -215,7 +215,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     });
   }
 
-  it('asks for each key separately, with the same ids, when the call for all came too late', async () => {
+  it('asks for each key by itself, under the same ids, when the one call came too late', async () => {
     const ids: string[] = [];
     const acquireTogether = async (calls: readonly AcquireCall[]) => {
       ids.push(...calls.flatMap(({ requests }) => requests.map(({ id }) => id)));
@@ -229,7 +229,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(backend.ids).to.have.members(ids);
   });
 
-  it('makes a call for all only for one permit each of 2 to 100 semaphores', async () => {
+  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     Object.assign(backend, { acquireTogether });
     backend.onAcquire = (call) => backend.allGranted(call);
@@ -241,7 +241,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect([acquireTogether.callCount, backend.givenBack.length]).to.deep.equal([0, 104]);
   });
 
-  it('holds nothing and leaves no rejection unhandled when the reply lacks results', async () => {
+  it('holds nothing and leaves no rejection unhandled when the one call lacks verdicts', async () => {
     const acquireTogether = (calls: readonly AcquireCall[]) =>
       Promise.resolve(calls.map((call) => ({ ...backend.allGranted(call), verdicts: [] })));
     const lacking = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
@@ -252,7 +252,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(backend.givenBack).to.have.length(3);
   });
 
-  it('ends at once when a key fails for good, without waiting for the other keys', async () => {
+  it('ends at once when one key fails for good, without waiting for the others', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;
     backend.onAcquire = (call) => {

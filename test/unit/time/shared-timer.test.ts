@@ -16,7 +16,7 @@ describe('wake-ups', () => {
     return { clock, rang, wakeup };
   }
 
-  it('share one timer, and each callback comes at its time', async () => {
+  it('share one timer, and each comes at its time', async () => {
     const { clock, rang, wakeup } = fixture();
     for (const at of [30, 10, 20]) wakeup(`at ${at}`).wakeBy(at, 0);
     expect(clock.timers).to.equal(1);

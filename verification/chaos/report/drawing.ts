@@ -7,7 +7,7 @@ export const RIGHT = 20;
 export const TOP = 130;
 export const FAINT = '#6b7280';
 
-/** Marks that are fewer pixels apart are drawn as one, so that a long run makes no large file. */
+/** What is fewer pixels apart is drawn as one: a long run must not make a large file. */
 const DETAIL = 4;
 
 /** The part of echarts' drawing interface that is used here. */

@@ -1,12 +1,12 @@
 import type { Call, RunRecord } from '../checker/run-record.js';
 
-/** A line of a table: the name of a count, and the count. */
+/** One line of a table: what was counted, and how often. */
 export interface Figure {
   readonly label: string;
   readonly value: string;
 }
 
-/** The figures of a run. */
+/** What happened in a run, in numbers. */
 export function figuresOf(run: RunRecord): Figure[] {
   const waits = run.holds
     .map(({ invoked, granted }) => granted - invoked)

@@ -217,6 +217,6 @@ function render(height: number, option: object): string {
   chart.setOption(option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  // Removes attributes that only echarts would read.
+  // What only echarts itself would read again.
   return `${svg.trim().replaceAll(/ (?:ecmeta_\w+|pointer-events)="[^"]*"/g, '')}\n`;
 }

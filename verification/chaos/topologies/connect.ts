@@ -131,5 +131,5 @@ function isSingle(target: RedisTarget): target is SingleTarget {
   return !Array.isArray(target);
 }
 
-/** Servers come and go here, so a client's errors are ignored: the checker looks at semaphores. */
+/** Servers come and go here: only what a semaphore makes of it is looked at. */
 function ignore(): void {}

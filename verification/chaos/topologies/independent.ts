@@ -19,7 +19,7 @@ export const quorumKinds: readonly FaultKind[] = [
   'forget-scripts',
 ];
 
-/** Faults that would take tickets from a majority at once. */
+/** What would take tickets from a majority at once. */
 export const singleKinds: readonly FaultKind[] = [
   ...quorumKinds,
   'flush-data',

@@ -3,7 +3,7 @@ import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import type { Undo } from './topology.js';
 
-/** The faults of the connections between a worker and the servers. */
+/** What can befall the way between a worker and the servers. */
 export const networkKinds = [
   'delay',
   'hang',

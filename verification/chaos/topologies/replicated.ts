@@ -19,7 +19,7 @@ export const replicatedKinds: readonly FaultKind[] = [
   'fail-over',
 ];
 
-/** The faults that a set of servers with replicas offers, at the master that has the semaphore. */
+/** What a set of servers with replicas can do about the master that has the semaphore. */
 interface ReplicatedServers {
   master(): Promise<TestServer>;
   replicas(): Promise<TestServer[]>;
@@ -27,7 +27,7 @@ interface ReplicatedServers {
   pause(server: TestServer): void;
   /** Resolves once another server has taken over. */
   untilFailover(from: TestServer): Promise<unknown>;
-  /** Starts the killed server again. */
+  /** Brings back what was killed. */
   repair(): Promise<void>;
 }
 
@@ -37,12 +37,12 @@ interface ReplicatedOptions {
   /** The addresses that clients start with. */
   readonly ports: readonly number[];
   readonly detours: Detours;
-  /** Faults that only these servers know. */
+  /** Those that only these servers know. */
   readonly faults: Partial<Record<FaultKind, () => Promise<Undo>>>;
   readonly stop: () => Promise<void>;
 }
 
-/** Masters with replicas: a cluster, or servers under sentinels. */
+/** Masters with replicas: a cluster, or what sentinels watch over. */
 export class Replicated implements Topology {
   readonly observerAddress: Address;
   readonly #options: ReplicatedOptions;
@@ -58,7 +58,7 @@ export class Replicated implements Topology {
   addressOf(worker: number): Address {
     const { topology } = this.#options;
     const detours = this.#options.detours.of(worker);
-    // The server that clients ask first is named by no other server.
+    // No other server names the one that is asked first.
     const ports = this.#options.ports.map((port) => detours[port] ?? port);
     return { topology, client: worker % 2 === 0 ? 'redis' : 'ioredis', ports, detours };
   }

@@ -6,7 +6,7 @@ import type { PlannedFault } from '../nemesis/plan.js';
  */
 export const WORKERS = 4;
 
-/** The addresses that a worker process connects to, as plain data. */
+/** What a worker process needs to connect; plain data. */
 export interface Address {
   readonly topology: 'single' | 'cluster' | 'sentinel' | 'quorum';
   readonly client: 'redis' | 'ioredis';
@@ -16,7 +16,7 @@ export interface Address {
   readonly detours?: Readonly<Record<number, number>>;
 }
 
-/** A connection, and a function that closes it. */
+/** A connection and what closes it. */
 export interface Connection {
   readonly target: RedisTarget | Backend;
   close(): Promise<void>;
@@ -33,13 +33,11 @@ export interface Topology {
   addressOf(worker: number): Address;
   /** How the observer reaches them: past all that strikes the workers' connections. */
   readonly observerAddress: Address;
-  /** A step that must come before a fault, and disturbs no process. */
+  /** What must come before a fault and disturbs nobody by itself. */
   prepare?(fault: PlannedFault): Promise<void>;
-  /** Repairs the damage that the end of a fault leaves. */
+  /** What a fault has broken that its end does not repair. */
   repair?(): Promise<void>;
-  /**
-   * Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it.
-   */
+  /** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
   inject(fault: PlannedFault, name: string): Promise<Undo | undefined>;
   stop(): Promise<void>;
 }

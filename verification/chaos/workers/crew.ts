@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/worker-process.js';
 import type { Workload } from './workload.js';
 
-/** The settings that all workers share, and the settings of each. */
+/** What is the same for all workers, and how each differs. */
 export interface CrewOptions {
   readonly size: number;
   readonly seed: number;
@@ -22,13 +22,13 @@ interface Member {
   readonly ready: Promise<unknown>;
 }
 
-/** The worker processes of a run. A killed worker has a successor with a new name. */
+/** The worker processes of a run; one that is killed has a successor with a new name. */
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members: Member[];
   readonly #problems: Error[] = [];
   #started = 0;
-  /** Permits that were held when a loop was blocked, and permits that were held at its end, too. */
+  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
   readonly stalls = { held: 0, kept: 0 };
 
   constructor(options: CrewOptions) {
@@ -77,7 +77,7 @@ export class Crew {
     await dead?.worker.exited;
   }
 
-  /** Lets all workers finish, and close. */
+  /** Lets all end what they are doing, and close. */
   async stop(within: number): Promise<void> {
     await this.ready();
     for (const { worker } of this.#members) worker.send({ type: 'stop' });
@@ -91,12 +91,12 @@ export class Crew {
     this.killAll();
   }
 
-  /** SIGKILL also ends stopped processes. */
+  /** SIGKILL also ends those that stand still. */
   killAll(): void {
     for (const { worker } of this.#members) worker.kill();
   }
 
-  /** The errors of workers that the run had not killed. */
+  /** What went wrong with workers that nobody had killed. */
   get problems(): readonly Error[] {
     return this.#problems;
   }

@@ -43,7 +43,7 @@ describe('memory backend', () => {
     expect(await take(':jobs', 1000, new MemoryBackend({ clock }))).to.equal(true);
   });
 
-  it('hands out copies, so that no caller can change its state', async () => {
+  it('hands out copies: nobody can change what it holds', async () => {
     await take('jobs', 1000);
     const { holders } = await backend.inspect(keyOf('jobs'));
     const slots = holders[0]?.slots as number[] | undefined;

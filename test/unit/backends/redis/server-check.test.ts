@@ -23,7 +23,7 @@ describe('check of a server', () => {
     return { check, looks, confirm };
   }
 
-  it('looks at the clock once beside a call, more often at a coarse clock, and never when another check replaces it', async () => {
+  it('takes one look beside a call, more where a clock is coarse, none where something replaces it', async () => {
     const { check, looks, confirm } = server(5);
     expect(check.passed).to.equal(false);
     expect(await confirm(1)).to.deep.equal({ time: 1 });
@@ -42,7 +42,7 @@ describe('check of a server', () => {
     expect(check.passed).to.equal(false);
   });
 
-  it('refuses a clock that has stopped, at each call', async () => {
+  it('refuses one that has stopped, at each call', async () => {
     const { check, confirm } = server(5);
     for (let call = 0; call < 2; call += 1) {
       expect(String(await errorOf(confirm(5), UnfitServerError))).to.match(/has stopped at 5$/);
@@ -50,7 +50,7 @@ describe('check of a server', () => {
     expect(check.passed).to.equal(false);
   });
 
-  it('refuses only when the call has ended: a request withdrawn before that would be granted after it', async () => {
+  it('refuses only when the call has ended: what is withdrawn before that would be granted after it', async () => {
     const fails = () => Promise.reject(new UnfitServerError('it is too old'));
     const check = new ServerCheck({ runBySha: fails, runByText: fails });
     const events: string[] = [];
@@ -67,7 +67,7 @@ describe('check of a server', () => {
     expect(events[1]).to.match(/it is too old$/);
   });
 
-  it('names a server that refuses undeclared keys', async () => {
+  it('names one that refuses keys which are not declared', async () => {
     const refuses = () =>
       Promise.reject(new Error('ERR Error running script: script tried accessing undeclared key'));
     const check = new ServerCheck({ runBySha: refuses, runByText: refuses });

@@ -54,7 +54,7 @@ function call(name: string, ...ids: string[]): AcquireCall {
 const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
 
 describe('backend with replicas', () => {
-  it('exists if the connection can wait for replicas, one object for each requirement', () => {
+  it('is there where the connection can wait for them, one object for one requirement', () => {
     const { backend } = new Server();
     const open = (atLeast: number, timeout: number) => backend.withReplicas?.({ atLeast, timeout });
     expect(open(1, 100)).to.equal(open(1, 100));
@@ -78,7 +78,7 @@ describe('backend with replicas', () => {
     expect([none, server.waits, server.releases]).to.deep.equal([undefined, [[1, 100]], []]);
   });
 
-  it('gives back only a grant that too few replicas have, and rejects', async () => {
+  it("gives back in nobody's name what too few have, and nothing else, and rejects", async () => {
     const server = new Server();
     server.acknowledged = 1;
     server.replies = ['0 7;b|b|0 7', '0 7|0 7'];

@@ -142,7 +142,7 @@ describe('node-redis sentinel, subscribed', () => {
     expect([tries, sentinel.eventNames()]).to.deep.equal([0, []]);
   });
 
-  it('waits for the end of the previous connection', async () => {
+  it('waits for the end of the one before', async () => {
     const { clock, sentinel, health, open, close } = await subscribing();
     const ended = later<void>();
     sentinel.unsubscribe = () => ended.promise;
