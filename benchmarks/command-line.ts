@@ -10,7 +10,9 @@ import { drawCharts, loadSummary, saveAnswer } from './report/summary-file.js';
 import { printAnswer } from './report/terminal.js';
 import { slowCallVerdicts, verdictLine } from './report/verdict.js';
 
-/** Gives the exit code: 1 when a case failed. A bar that is missed is reported and no failure. */
+/**
+ * Returns the exit code: 1 if a case failed. A bar that is missed is reported, but is no failure.
+ */
 export async function runFromCommandLine(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -33,7 +35,7 @@ export async function runFromCommandLine(args: string[]): Promise<number> {
   return run(wanted, values.quick ? 'quick' : 'full');
 }
 
-/** Makes charts and README again from the results that are there. */
+/** Makes the charts and the README again from the committed results. */
 async function redraw(): Promise<number> {
   const summary = loadSummary();
   for (const question of questions) {

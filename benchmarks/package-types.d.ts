@@ -49,3 +49,16 @@ declare module 'bottleneck' {
   }
   export = Bottleneck;
 }
+
+declare module 'echarts' {
+  export interface Chart {
+    setOption(option: object): void;
+    renderToSVGString(): string;
+    dispose(): void;
+  }
+  export function init(
+    element: null,
+    theme: null,
+    options: { renderer: 'svg'; ssr: true; width: number; height: number },
+  ): Chart;
+}

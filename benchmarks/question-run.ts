@@ -7,7 +7,7 @@ import type { BenchCase, Pace, Question } from './questions/question.js';
 import { describeEnvironment, type Environment } from './report/environment.js';
 import { type Answer, type Measured, rowsOf } from './report/results.js';
 
-/** Milliseconds after which a case is given up. */
+/** Milliseconds after which a case fails. */
 const caseLimit = 90_000;
 
 export interface QuestionOutcome {
@@ -16,8 +16,8 @@ export interface QuestionOutcome {
 }
 
 /**
- * Runs all cases of a question, round by round, every other round backwards, so that a machine that
- * gets slower or faster meanwhile does so for all alike.
+ * Runs all cases of a question, round by round, and every second round backwards. So a machine that
+ * gets slower or faster meanwhile affects all cases alike.
  */
 export async function runQuestion(question: Question, pace: Pace): Promise<QuestionOutcome> {
   const environment = await inspectEnvironment();
@@ -39,7 +39,7 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
   for (let round = 1; round <= rounds; round += 1) {
     console.log(`${question.name}: round ${round} of ${rounds}, ${cases.length} cases`);
     const ordered = round % 2 === 1 ? cases : cases.toReversed();
-    // A quick run compares nothing, so its cases may get in each other's way.
+    // A quick run compares nothing, so its cases may run at the same time.
     await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
   }
   const slowCalls = slow.length === 0 ? undefined : sumOfSlowCalls(slow);

@@ -10,7 +10,7 @@ export interface WorkerLine {
   readonly since: number;
 }
 
-/** What the workers say of themselves, for people to look at; the proof does not rest on it. */
+/** The reports of the workers, for people to look at. The proof does not depend on them. */
 export class Board extends EventEmitter<{ event: [text: string] }> {
   readonly #workers = new Map<number, WorkerLine>();
   readonly #holders: (number | undefined)[];
@@ -27,7 +27,7 @@ export class Board extends EventEmitter<{ event: [text: string] }> {
     return [...this.#workers.values()];
   }
 
-  /** By slot: the worker that has it, also one that was killed until somebody else gets it. */
+  /** By slot: the worker that has it. A killed worker stays until another worker gets the slot. */
   get holders(): readonly (number | undefined)[] {
     return this.#holders;
   }
@@ -48,7 +48,7 @@ export class Board extends EventEmitter<{ event: [text: string] }> {
   update(report: WorkerReport): void {
     const { worker, state, slot, problem } = report;
     const before = this.stateOf(worker);
-    // What a killed worker had sent before may arrive after.
+    // Messages of a killed worker may arrive late.
     if (before === 'killed' || before === 'failed') return;
     this.#set(report);
     if (state !== 'killed') this.#clearSlotOf(worker);

@@ -4,11 +4,11 @@ export interface DemoOptions {
   readonly workers: number;
   /** The semaphore's limit. */
   readonly permits: number;
-  /** How many requests in flight the HTTP server puts up with. */
+  /** How many requests in flight the HTTP server allows. */
   readonly allowed: number;
-  /** How long the workers work, once all of them have started. */
+  /** How long the workers work after all of them have started. */
   readonly seconds: number;
-  /** Life of a permit whose holder was killed, in milliseconds. */
+  /** How long the permit of a killed holder lives, in milliseconds. */
   readonly ttl: number;
 }
 

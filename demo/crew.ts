@@ -1,6 +1,6 @@
 /** The workers, wherever they run. */
 export interface Crew {
-  /** What they are, in a few words. */
+  /** A description in a few words. */
   readonly description: string;
   /** Resolves when every worker works. */
   start(): Promise<void>;

@@ -75,7 +75,7 @@ export class JudgeServer {
     this.judge.enter(visit);
     for (const listener of this.#arrivalListeners) listener(visit);
     const answer = (): void => {
-      // Before the answer: whoever gets the permit next may be here before this worker has read it.
+      // Before the answer: the next holder may be here before this worker has read the answer.
       this.judge.leave(visit, 'answered');
       response.end('done');
     };

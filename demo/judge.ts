@@ -5,7 +5,7 @@ export interface Visit {
   readonly fencingToken: number;
 }
 
-/** Counts requests in flight and trusts nobody: what it sees is the proof. */
+/** Counts requests in flight, and trusts no worker: its counts are the proof. */
 export class Judge {
   readonly allowed: number;
   readonly #inFlight = new Set<Visit>();
@@ -67,7 +67,7 @@ export class Judge {
     else this.#served.set(visit.worker, (this.#served.get(visit.worker) ?? 0) + 1);
   }
 
-  /** Everything that must not have happened. Empty: all is well. */
+  /** The violations that it saw. Empty: all is well. */
   violations(): string[] {
     const { peak, allowed } = this;
     const found = [...firstOf(this.#doubleSlots), ...firstOf(this.#oldTokens)];

@@ -5,14 +5,14 @@ import type { JudgeServer } from './judge-server.js';
 import type { ProcessCrew } from './process-crew.js';
 
 /**
- * Beyond the ttl: how long the next one in the queue may take to notice and to arrive, on a busy
+ * Beyond the ttl: how long the next worker in the queue may take to notice and to arrive, on a busy
  * machine.
  */
 const GRACE = 1000;
 
 /**
- * After so long its permit is claimed, and comes back one ttl after it dies; before, after the
- * claim time of 5 s.
+ * After that time its permit is claimed, and comes back one ttl after its death; before that, it
+ * comes back after the claim time of 5 s.
  */
 const CLAIMED = 300;
 
@@ -27,7 +27,7 @@ export interface Killing {
   readonly backAfter: number | undefined;
 }
 
-/** Kills a worker in the middle of its request and waits until somebody else has its permit. */
+/** Kills a worker in the middle of its request, and waits until another worker has its permit. */
 export async function killAHolder(
   server: JudgeServer,
   crew: ProcessCrew,

@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(`demo: ${message}`);
-    // At once: what has not come up must not keep the rest alive.
+    // At once: parts that have not started must not keep the others alive.
     process.exit(error instanceof UsageError ? 2 : 1);
   }
 }

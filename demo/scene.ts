@@ -1,7 +1,7 @@
 import type { Board } from './board.js';
 import type { Judge } from './judge.js';
 
-/** What a view shows. */
+/** The state that a view shows. */
 export interface Scene {
   readonly board: Board;
   readonly judge: Judge;

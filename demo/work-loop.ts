@@ -10,12 +10,12 @@ export type WorkerState =
 export interface WorkerReport {
   readonly worker: number;
   readonly state: WorkerState;
-  /** Of the permit held or, with `lost`, held before. */
+  /** The slot of the permit that is held or, with `lost`, was held. */
   readonly slot?: number;
   readonly problem?: string;
 }
 
-/** For what came from another process; only workers of this demo send there. */
+/** Checks messages of another process; only workers of this demo send them. */
 export function isWorkerReport(message: unknown): message is WorkerReport {
   return (
     typeof message === 'object' && message !== null && 'worker' in message && 'state' in message
@@ -33,7 +33,7 @@ export interface Work {
 const PATIENCE = 5000;
 
 /**
- * What every worker does: get a permit, call the HTTP server, give the permit back, rest, again.
+ * The work of each worker: get a permit, call the HTTP server, give the permit back, rest, repeat.
  */
 export async function workUntilStopped(semaphore: Semaphore, work: Work): Promise<void> {
   const { worker, report, stop } = work;

@@ -1,5 +1,5 @@
-// Three processes call an API that allows four calls at a time, over all of them. Run it and see
-// the most that the API ever had open at once.
+// Three processes call an API that allows four calls at a time, over all processes. The output
+// shows the most calls that the API had open at once.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';

@@ -1,5 +1,6 @@
-// A job that every replica starts and one does, also when their clocks differ by some seconds: the
-// name has the date, and the process that did the job keeps the permit until nobody can start it.
+// Every replica starts a job, and one replica does it, also when their clocks differ by some
+// seconds: the name has the date, and the replica that did the job keeps the permit until no
+// replica can start that job.
 import { createClient } from 'redis';
 import { Semaphore } from 'redsem';
 
@@ -10,10 +11,12 @@ const client = await createClient({ url: process.env['REDIS_URL'] ?? 'redis://lo
   .connect();
 
 /**
- * Gives whether it was us. A job that fails gives its permit back, so that another replica may try.
+ * Returns whether this replica did the job. A job that fails gives its permit back, so that another
+ * replica may try.
  */
 async function onceInTheCluster(name: string, job: () => Promise<void>): Promise<boolean> {
-  // Not extended and not released: it ends when nobody starts this job any more.
+  // The permit is neither extended nor released: it expires when no replica starts this job any
+  // more.
   const options = { limit: 1, ttl: LATEST_START, extendEvery: 0 };
   const handle = await new Semaphore(client, name, options).tryAcquire();
   if (handle === null) return false;

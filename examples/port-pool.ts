@@ -1,5 +1,5 @@
-// A pool of ports for test servers of one machine: whoever has slot n has port 20000 + n, and
-// nobody else has. A process that dies gives its port back by itself.
+// A pool of ports for test servers on a machine: the holder of slot n has port 20000 + n alone. The
+// port of a dead process comes back by itself.
 import { createClient } from 'redis';
 import type { Handle } from 'redsem';
 import { Semaphore } from 'redsem';

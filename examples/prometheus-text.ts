@@ -5,8 +5,8 @@ import { DataPointType } from '@opentelemetry/sdk-metrics';
 /**
  * Metrics in the text format of Prometheus
  * (https://prometheus.io/docs/instrumenting/exposition_formats/), named by
- * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/. For the real
- * thing there is `@opentelemetry/exporter-prometheus`.
+ * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/. A packaged
+ * exporter is `@opentelemetry/exporter-prometheus`.
  */
 export function prometheusText({ scopeMetrics }: ResourceMetrics): string {
   const metrics = scopeMetrics.flatMap((scope) => scope.metrics);

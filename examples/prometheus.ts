@@ -10,7 +10,7 @@ import { Semaphore } from 'redsem';
 import { instrument } from 'redsem/otel';
 import { prometheusText } from './prometheus-text.js';
 
-/** Is asked when Prometheus asks. */
+/** Collects the metrics when Prometheus asks. */
 class OnDemand extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
   protected override async onShutdown(): Promise<void> {}

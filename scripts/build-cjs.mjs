@@ -1,7 +1,7 @@
 // Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads
 // no ES module. Any other Node.js gets the ES modules for import and require() alike (condition
 // module-sync), so that no process has both. The library and the web view are one
-// bundle, so that they share what they are made of. Names are kept because errors show them.
+// bundle, so that they share their modules. Names are kept because errors show them.
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,7 @@ await build({
   ...common,
   stdin: { contents: parts.join('\n'), resolveDir: root },
   outfile: 'dist/all.cjs',
-  // The file that a keeper's thread starts with is an ES module, beside it.
+  // The first file of a keeper's thread is an ES module beside it.
   define: { 'import.meta.url': 'keeperUrl' },
   banner: {
     js: "const keeperUrl = require('node:url').pathToFileURL(`${__dirname}/keeper/keeper.js`).href;",

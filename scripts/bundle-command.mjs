@@ -1,6 +1,6 @@
-// Makes one file of the compiled command line and what it needs of the library: reading a hundred
-// files takes Node.js as much time as all else that a short `redsem run` does. Argument: the folder
-// that was compiled to.
+// Makes one file of the compiled command line and the parts of the library that it uses: Node.js
+// takes as long to read a hundred files as for the rest of a short `redsem run`. Argument: the
+// output folder of the compiler.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 const folder = join(process.argv[2] ?? 'dist', 'cli');
 const program = join(folder, 'main.js');
 
-/** A page and its server are for one command alone. */
+/** Only one command needs the page and its server. */
 const viewApart = {
   name: 'view-apart',
   setup: ({ onResolve }) => {
@@ -39,7 +39,7 @@ const { outputFiles } = await build({
   target: 'node20',
   format: 'esm',
   minify: true,
-  // Errors are called after their classes.
+  // The names of errors are the names of their classes.
   keepNames: true,
   plugins: [scriptsApart, viewApart],
   write: false,

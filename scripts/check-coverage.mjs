@@ -1,8 +1,9 @@
 // Reads coverage/lcov.info and says how much of src the tests ran; fails below the least that is
 // allowed.
 //
-// Branches on a line of an import are left out: no import has any. They are of what tsx puts in
-// front of a file, as for `await using`, which Node.js 20 does not know yet.
+// Branches on a line of an import are left out, because no import has any. They belong to the code
+// that tsx puts in front of a file, for example for `await using`, which Node.js 20 does not know
+// yet.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Percent. */
@@ -31,7 +32,7 @@ function count(text) {
 function judge(what, hit, all) {
   const percent = (100 * hit) / all;
   console.log(`${what}: ${hit} of ${all}, ${percent.toFixed(2)} %`);
-  // Not a number, where nothing was counted, is no pass.
+  // NaN, when no line was counted, is a failure.
   if (!(percent >= LEAST[what])) {
     console.error(`${what}: less than ${LEAST[what]} %`);
     process.exitCode = 1;

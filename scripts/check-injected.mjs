@@ -1,12 +1,12 @@
-// Refuses real time, timers and chance in src outside the files whose work they are: a simulated
-// run is repeated from its seed only where all three are handed in. Ticks, microtasks and
+// Refuses real time, timers and chance in src outside of the files whose job they are: a simulated
+// run is repeatable from its seed only if all three come from outside. Ticks, microtasks and
 // setImmediate have a fixed order and may stay.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SOURCE = new URL('../src/', import.meta.url).pathname;
 
-/** The clocks themselves, what speaks with clients, and the command line. */
+/** The clocks themselves, the adapters of clients, and the command line. */
 const ALLOWED = [
   /^time\/clock\.ts$/,
   /^time\/manual-clock\.ts$/,
@@ -16,8 +16,8 @@ const ALLOWED = [
   /^backends\/redis\/adapters\//,
 ];
 /**
- * Names are made by Node's own source of chance where no other is given; the shape of a skip list
- * changes what it costs, nothing else.
+ * Names come from Node's source of chance if no other is given. Chance in a skip list changes only
+ * its cost.
  */
 const ALLOWED_IN = new Map([
   ['backends/ticket-id.ts', new Set(['randomBytes'])],

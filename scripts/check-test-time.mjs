@@ -1,6 +1,6 @@
 // The rule of `npm test`: no verdict depends on how fast the machine is. So nothing in test/ reads
 // a real clock or sets a real timer, but the helpers in test/support/: they wait for facts, start
-// servers and pass bytes on. What needs real time belongs into verification/.
+// servers and pass bytes on. A test that needs real time belongs into verification/.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const ROOT = new URL('../', import.meta.url);

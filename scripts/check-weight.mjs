@@ -1,6 +1,6 @@
 // Prints the code lines of each room of src (no blank lines, no lines that are all comment) and
 // refuses a room that is larger than weight.json says. A change that makes a room smaller lowers
-// its figure there; one that needs more raises it in a separate commit, with the reason.
+// its figure there; a change that needs more raises it in a separate commit, with the reason.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

@@ -1,5 +1,5 @@
-// npm run check: everything that reads the sources and runs nothing of them, as many at a time as
-// there are cores, the longest first. What each has written comes when it has ended.
+// npm run check: the checks that read the sources and run no code of them, one for each core at a
+// time, the longest first. The output of a check comes when it has ended.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 

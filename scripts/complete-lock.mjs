@@ -4,7 +4,7 @@
 // `npm run lock`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Whose builds a mirror lacked. */
+/** Packages whose builds a mirror lacked. */
 const BUILDS = /^@(?:oxlint|msgpackr-extract|unrs)/;
 
 /** `@scope/binding-linux-x64-musl` and the like show os, cpu and libc in their names. */

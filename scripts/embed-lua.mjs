@@ -48,7 +48,7 @@ function includesOf(line) {
   return include ? include[1].split(/\s+/).filter(Boolean) : [];
 }
 
-// Keeps what goes over the wire small. Working line by line is safe only where no string or comment
+// Keeps the scripts on the wire small. Working line by line is safe only where no string or comment
 // spans lines, so whatever could start one is refused.
 function stripLines(name, lines) {
   const kept = [];

@@ -19,7 +19,7 @@ export function readTracked(file) {
   return readFileSync(new URL(file, ROOT), 'utf8');
 }
 
-/** The lines of a file with everything blanked that is not prose. */
+/** The lines of a file, with blanks in place of all text that is not prose. */
 export function proseLines(file, text) {
   return proseOf(file, text).split('\n');
 }
@@ -37,7 +37,8 @@ function proseOf(file, text) {
 }
 
 /**
- * By the index of each line with a comment: `whole` where it is nothing else, else `behind` code.
+ * By the index of each line with a comment: `whole` if the line is only comment, else `behind`
+ * code.
  */
 export function commentLines(file, text) {
   const found = new Map();
@@ -52,7 +53,7 @@ export function commentLines(file, text) {
   return found;
 }
 
-/** Line breaks stay, so that line numbers do. */
+/** Keeps line breaks, so that line numbers stay the same. */
 function blank(text) {
   return text.replace(/[^\n]/g, ' ');
 }

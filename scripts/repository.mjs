@@ -1,5 +1,5 @@
-// Writes into package.json where the project is: the one place that a release fills in. Links of
-// the packed README are completed from it.
+// Writes the address of the project into package.json, the only place that a release fills in. The
+// links of the packed README are completed from it.
 //
 //   node scripts/repository.mjs OWNER/NAME
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -69,6 +69,7 @@ export default {
     'About',
     'NodeRedisClient',
     'IoredisClient',
+    'Inspected', // the name and `inspect` of a semaphore
     'LeaseKeeper', // of a method that semaphores call
     'Keep',
     'KeptSemaphore',

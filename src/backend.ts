@@ -1,6 +1,6 @@
 /**
- * The port that a custom backend implements, and what its calls say. Users of a semaphore need
- * none of it.
+ * The interface that a custom backend implements, and the types of its calls. Users of a semaphore
+ * do not need it.
  * @module
  */
 export type * from './backends/backend.js';

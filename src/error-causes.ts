@@ -9,23 +9,26 @@ export interface ErrorSubject {
   readonly prefix?: string;
 }
 
-/** What `withHelp` adds: only the outermost error of several keeps it. */
+/** The text that `withHelp` adds. Of nested errors only the outermost keeps it. */
 const HELP = /; see: npx redsem help \w+$/;
 
 /** The most characters of a cause that a message repeats. */
 const LONGEST_CAUSE = 1000;
 
-/** Ends a message with the command that explains its code: the package has that page. */
+/**
+ * Ends a message with the command that explains its code. The page that the command shows is in the
+ * package.
+ */
 export function withHelp(code: string, message: string): string {
   return `${message}; see: npx redsem help ${code}`;
 }
 
-/** An error as part of another one's message, without credentials. */
+/** An error's text for the message of another error, without credentials. */
 export function describe(cause: unknown): string {
   if (typeof cause === 'string') return withoutCredentials(cause);
   if (!(cause instanceof Error)) return formatValue(cause);
   if (cause.message !== '') {
-    // Of a cluster client of ioredis: what its nodes said.
+    // A cluster client of ioredis has here the errors of its nodes.
     const ofNode: unknown = Reflect.get(cause, 'lastNodeError');
     if (ofNode instanceof Error) return `${cause.message.replace(/\.$/, '')}: ${describe(ofNode)}`;
     return shown(cause.message.replace(HELP, ''), LONGEST_CAUSE);
@@ -33,7 +36,7 @@ export function describe(cause: unknown): string {
   return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
 }
 
-/** A silence of that many milliseconds is a sign that the server cannot be reached. */
+/** After that many milliseconds without a reply, the message says that Redis cannot be reached. */
 const LONG_SILENCE_MS = 1000;
 
 /** No connection, or no reply for long. */
@@ -46,7 +49,7 @@ export function isUnreachable(cause: unknown): boolean {
   );
 }
 
-/** What to do about a server that refuses; empty where that is not known. */
+/** Advice for an error of the server; empty for an unknown error. */
 export function advice(cause: unknown, subject: ErrorSubject | undefined): string {
   const text = describe(cause);
   if (NO_RIGHT.test(text)) return `; ${grantFor(text, subject?.prefix)}`;
@@ -59,7 +62,7 @@ export function advice(cause: unknown, subject: ErrorSubject | undefined): strin
 const ADVICE: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/\bOOM\b/, '; raise maxmemory, and keep maxmemory-policy noeviction'],
   [/\bWRONGPASS\b/, "; check the client's username and password: without a username it is default"],
-  // The second: Redis reads no long command of a client without a login.
+  // Redis gives the second error to a long command of a client that has not logged in.
   [
     /\bNOAUTH\b|unauthenticated (?:multi)?bulk/,
     '; the server wants a password: give the client one, and a username unless it is default',
@@ -71,13 +74,13 @@ const ADVICE: readonly (readonly [pattern: RegExp, what: string])[] = [
   ],
 ];
 
-/** The last two: Redis 6.2, of a command in a script. */
+/** Redis 6.2 gives the last two errors for a command in a script. */
 const NO_RIGHT =
   /\bNOPERM\b|\bACL failure\b|can't run this command|can't access at least one of the keys/;
 
 /**
- * The reply of Redis names a command, and the user since Redis 7; of keys and channels it names
- * none.
+ * The reply of Redis names the refused command, and since Redis 7 also the user. It names no key
+ * and no channel.
  */
 function grantFor(text: string, prefix = 'PREFIX'): string {
   const right = missingRight(text, prefix);
@@ -93,7 +96,10 @@ function missingRight(text: string, prefix: string): string | undefined {
   return /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
 }
 
-/** As a pattern: the reply of Redis does not name the key. Braces are escaped as in keys. */
+/**
+ * A pattern of the semaphore's keys, because the reply of Redis does not name the key. Braces are
+ * escaped as in keys.
+ */
 function keysOf(subject: ErrorSubject | undefined): string {
   if (subject?.prefix === undefined) return 'a key of this semaphore';
   const tag = subject.name.replace(/[{}%]/g, encodeURIComponent);

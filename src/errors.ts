@@ -18,11 +18,11 @@ export type RedsemErrorCode =
 const BRAND = Symbol.for('redsem.error');
 
 /**
- * The base of every error that this package makes. Bad arguments are plain `TypeError`s and
- * `RangeError`s, with the code `INVALID_ARGUMENT`.
+ * The base of every error that this package makes, except for bad arguments: these are plain
+ * `TypeError`s and `RangeError`s with the code `INVALID_ARGUMENT`.
  */
 export class RedsemError extends Error {
-  /** What went wrong, for programs: each has a heading in docs/reference/errors.md. */
+  /** What went wrong, for programs. Each code has a heading in docs/reference/errors.md. */
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
@@ -36,12 +36,12 @@ export class RedsemError extends Error {
   }
 }
 
-/** True for errors of this package, also those of another copy of it in the same process. */
+/** True for an error of this package, also of another copy of it in the same process. */
 export function isRedsemError(error: unknown): error is RedsemError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
-/** What an `AcquireTimeoutError` is made of. */
+/** The facts in an `AcquireTimeoutError`. */
 export interface AcquireTimeoutDetails {
   /** The semaphore's name. */
   readonly name: string;
@@ -51,19 +51,22 @@ export interface AcquireTimeoutDetails {
   readonly waited: number;
   /** How many times the backend was asked. */
   readonly attempts: number;
-  /** The limit as of the last reply, where it is known; the message names 0, which is a pause. */
+  /**
+   * The limit in the last reply, if known. For a limit of 0 the message says that the semaphore is
+   * paused.
+   */
   readonly limit?: number;
-  /** What this process holds of it; left out: nothing. */
+  /** The permits that this process holds; left out: none. */
   readonly heldHere?: HeldHere | undefined;
 }
 
-/** What this process holds of a semaphore, through the same client. */
+/** The permits of a semaphore that this process holds, through the same client. */
 export interface HeldHere {
   /** How many permits. */
   readonly permits: number;
-  /** The limit as of the last reply. */
+  /** The limit in the last reply. */
   readonly limit: number;
-  /** Milliseconds for which the first of them is held. */
+  /** Milliseconds for which the first of these permits has been held. */
   readonly heldFor: number;
   /** The option `label` of its holder. */
   readonly label: string;
@@ -100,7 +103,7 @@ export class AcquireTimeoutError extends RedsemError {
   }
 }
 
-/** A holder that waits for itself is the commonest reason of an acquire that hangs. */
+/** Most often an acquire hangs because its own process holds the permit. */
 function ownHolder(held: HeldHere | undefined): string {
   if (held === undefined) return '';
   const { permits, limit, heldFor, label } = held;
@@ -123,18 +126,18 @@ function reasonOf(cause: unknown): string {
   return `; last error: ${describe(cause)}${advice(cause, undefined)}`;
 }
 
-/** What a `QueueFullError` is made of. */
+/** The facts in a `QueueFullError`. */
 export interface QueueFullDetails {
   /** The semaphore's name. */
   readonly name: string;
-  /** The place that the request would have had: how many wait. */
+  /** The place that the request would have: the number of requests that wait. */
   readonly position: number;
-  /** How many may wait. */
+  /** How many requests may wait. */
   readonly limit: number;
 }
 
 /**
- * As many requests wait as `maxWaiting` allows: this one was refused at once, and holds nothing.
+ * `maxWaiting` requests wait already. Redis refused this request at once; it holds nothing.
  */
 export class QueueFullError extends RedsemError {
   /** The semaphore's name. */
@@ -157,9 +160,9 @@ export class QueueFullError extends RedsemError {
 
 /**
  * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was
- * confirmed; `missing`: the backend no longer has the ticket; `revoked`: an operator took it back;
- * `closed`: the semaphore object was closed while the handle was held; `released`: its holder
- * released it and used it afterwards, which no `lost` event reports.
+ * confirmed; `missing`: the backend no longer has the ticket; `revoked`: an operator took the
+ * permit away; `closed`: the semaphore object was closed while the handle was held; `released`: its
+ * holder released the handle and used it afterwards; no `lost` event reports that.
  */
 export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed' | 'released';
 
@@ -179,12 +182,12 @@ export class HandleLostError extends RedsemError {
   /** The semaphore's name. */
   readonly semaphore: string;
   /**
-   * The ticket's id, as `handle.id` and `inspect` have it; empty for a handle of several that was
-   * released.
+   * The ticket's id, as in `handle.id` and `inspect`; empty for a handle of several permits that
+   * was released.
    */
   readonly ticketId: string;
 
-  /** @param part which one it is of several that are held together, for the message */
+  /** @param part for the message: which permit it is, of several that are held together */
   constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown, part?: string) {
     const permit = `the permit of ${JSON.stringify(name)}${part === undefined ? '' : ` (${part})`}`;
     const [what, then] =
@@ -202,12 +205,12 @@ export class HandleLostError extends RedsemError {
  * is its last error.
  */
 export class BackendError extends RedsemError {
-  /** The name of the semaphore, or of the keyed mutex; undefined where the call was about none. */
+  /** The name of the semaphore, or of the keyed mutex; undefined if the call was about none. */
   readonly semaphore: string | undefined;
 
   /**
    * @param message what failed
-   * @param cause the backend's error, which the message repeats, with what to do about it
+   * @param cause the backend's error; the message repeats it and says what to do about it
    * @param subject the semaphore; without its `prefix`, the message cannot name its keys
    */
   constructor(message: string, cause?: unknown, subject?: ErrorSubject) {
@@ -218,8 +221,8 @@ export class BackendError extends RedsemError {
 }
 
 /**
- * Too few of the independent masters answered for a majority to be had, or others use them in
- * another set. `cause` has the reasons, too.
+ * Fewer of the independent masters than a majority answered, or other processes use them in another
+ * set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /**

@@ -5,8 +5,8 @@ import type { HandleLostError } from './errors.js';
 /** Every event of a handle and what its listeners get. */
 export interface HandleEvents {
   /**
-   * The holder can no longer be sure of its permit: stop working. At most once; a listener added
-   * late still gets it.
+   * The holder can no longer be sure of its permit: stop working. Emitted at most once; a listener
+   * that is added after the loss gets it, too.
    */
   lost: [error: HandleLostError];
   /** `release()` has ended. */
@@ -17,20 +17,20 @@ function LazyEmitter(): void {}
 Object.setPrototypeOf(LazyEmitter.prototype, EventEmitter.prototype);
 
 /**
- * Node's EventEmitter, which makes room for listeners when the first one comes, not in its
- * constructor: most handles never have any, and that room was a tenth of all that a permit
- * allocates. Node's own methods know such emitters.
+ * Node's EventEmitter, which makes room for listeners when the first listener comes, and not in its
+ * constructor. Most handles never have a listener, and that room was a tenth of the memory of a
+ * permit. Node's own methods know such emitters.
  */
 export const EmitterOnDemand: typeof EventEmitter = Object.assign(LazyEmitter, EventEmitter);
 
-/** An object that is lost at most once, and notifies late listeners, too. */
+/** An object that can be lost once, and also notifies listeners that are added after the loss. */
 export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   #watching = false;
 
   /** @internal The first `lost` listener was added; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
-  /** @internal Only what outlives its first extension or its permit pays for this. */
+  /** @internal Only an object that outlives its first extension, or its permit, pays for this. */
   protected watchListeners(): void {
     if (this.#watching) return;
     this.#watching = true;
@@ -42,8 +42,8 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   }
 
   /**
-   * @internal Each listener is called once and then removed, so that one which is added late is
-   *   called alone.
+   * @internal Each listener is called once and then removed, so that a listener that is added later
+   *   is called alone.
    */
   protected emitLost(error: HandleLostError): void {
     const listeners = this.rawListeners('lost');
@@ -57,8 +57,8 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
     for (const listener of this.rawListeners('released')) this.#call(listener);
   }
 
-  // What a listener throws is its own uncaught exception: it keeps no other listener from being
-  // called, nor a release from ending.
+  // The error of a listener becomes an uncaught exception. The other listeners are still called,
+  // and releases end.
   #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
     try {
       Reflect.apply(listener, this, args);
@@ -84,7 +84,7 @@ export function onceListened<Events extends Record<keyof Events, unknown[]>>(
   EventEmitter.prototype.on.call(emitter, 'newListener', onListener);
 }
 
-/** A listener of a semaphore, for events that handles have. */
+/** Refuses a listener on a semaphore for an event of its handles. */
 export function refuseEventsOfHandles(event: unknown): void {
   if (event !== 'lost' && event !== 'released') return;
   throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);

@@ -186,6 +186,7 @@ export class Handle extends LossEmitter {
     return this.#lease.spent;
   }
 
+  /** @throws {TypeError | RangeError} for what is no whole number of units: nothing changes */
   set spent(spent: Readonly<Record<string, number>> | undefined) {
     const { link } = this.#lease;
     refuseWithoutQueue(link.backend, { spent });

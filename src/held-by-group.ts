@@ -1,6 +1,6 @@
 import type { HolderState } from './backends/backend.js';
 
-/** Permits that each group holds; '': holders without a group, which a limit counts as one. */
+/** The permits that each group holds. '' is the group of holders that named none. */
 export function heldByGroup(holders: readonly HolderState[]): Map<string, number> {
   const held = new Map<string, number>();
   for (const { group = '', slots } of holders) {

@@ -1,4 +1,4 @@
-// A file that is exported whole exports nothing else: its exports are the public API.
+// `export *` is only for files whose exports are all public API.
 export type {
   Backend,
   BudgetState,

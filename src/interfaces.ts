@@ -4,7 +4,7 @@ import type { AcquireOptions, TryAcquireOptions } from './options.js';
 import type { Semaphore } from './semaphore.js';
 import type { TryUseResult } from './semaphore-types.js';
 
-/** What code that works under a permit needs of its `Handle`: your fakes can implement it. */
+/** The part of a `Handle` that code with a permit uses. Your fakes can implement it. */
 export interface HandleLike
   extends
     AsyncDisposable,
@@ -14,7 +14,7 @@ export interface HandleLike
   on(event: 'lost', listener: (error: HandleLostError) => void): unknown;
 }
 
-/** What code that takes permits needs of a `Semaphore`: your fakes can implement it. */
+/** The part of a `Semaphore` that code uses which takes permits. Your fakes can implement it. */
 export interface SemaphoreLike
   extends
     AsyncDisposable,

@@ -19,13 +19,13 @@ const OPTIONS = optionNames('prefix');
 const PAGE_TIMEOUT_MS = 5000;
 
 /**
- * The names of all semaphores that were used within a day, each once, in no order. Redis is asked
- * by SCAN, page by page, for as long as the caller reads on: nothing is blocked, but a large
- * database takes its time. Needs the right to SCAN beside those of semaphores.
+ * The names of all semaphores that were used within a day, each once, in no order. redsem reads
+ * them by SCAN, page by page, while the caller iterates. SCAN blocks no other command, but a large
+ * database takes long. The user needs the right `+scan` in addition to the rights for semaphores.
  * @param target as for a `Semaphore`; not several masters
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
- * @throws {BackendError} while it is read: when the backend fails, does not answer within 5 s, or
- *   has no such list
+ * @throws {BackendError} while the caller iterates: when the backend fails, does not answer within
+ *   5 s, or has no list of names
  */
 export function listSemaphores(
   target: RedisTarget | Backend,

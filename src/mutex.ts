@@ -6,20 +6,19 @@ import { checkType, rangeError } from './arguments/validation.js';
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
 
-/** As for a semaphore, whose limit is 1 here. */
+/** The options of a semaphore, without `limit`: a mutex has the limit 1. */
 export type MutexOptions = Omit<SemaphoreOptions, 'limit'>;
 
 /**
  * A semaphore of one permit: at most one holder at once, in every process that uses the same name
- * on the same backend. A guarded resource refuses late writes by comparing `fencingToken`: the slot
- * is always 0.
+ * on the same backend. A guarded resource refuses late writes by `fencingToken` alone, because the
+ * slot is always 0.
  */
 export class Mutex extends Semaphore {
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or
    *   a `Backend`
-   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has
-   *   the same permit
+   * @param name any text of 1 to 512 bytes; a `Semaphore` of the same name has the same permit
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: MutexOptions = {}) {
@@ -27,8 +26,8 @@ export class Mutex extends Semaphore {
   }
 
   /**
-   * Pauses the mutex with 0: requests wait. Stores the limit 1 again with 1, also where a
-   * semaphore of the same name has stored another. Undefined removes the stored limit.
+   * 0 pauses the mutex: requests wait. 1 stores the limit 1, also after a semaphore of the same
+   * name has stored another limit. Undefined removes the stored limit.
    * @throws {RangeError} for any other limit: that would be no mutex; and as `Semaphore.setLimit`
    */
   override async setLimit(limit: number | undefined): Promise<void> {

@@ -1,14 +1,14 @@
 import type { InspectReply } from './backends/backend.js';
 
-/** What `inspect` gives: permits held, requests waiting, and their labels. */
+/** The result of `inspect`: permits held, requests waiting, and their labels. */
 export interface SemaphoreState extends InspectReply {
   /** The semaphore's name. */
   readonly name: string;
 }
 
-/** A problem to look at; the semaphore keeps working, or still tries to. */
+/** A problem that needs your attention. The semaphore keeps working, or keeps trying. */
 export interface SemaphoreWarning {
-  /** What it is, for programs: see the event. */
+  /** The kind of problem, for programs: see the event `warning`. */
   readonly code:
     | 'BACKEND_UNREACHABLE'
     | 'EVICTION'
@@ -17,7 +17,7 @@ export interface SemaphoreWarning {
     | 'NODE_SET'
     | 'RELEASE_FAILED'
     | 'STORED_LIMIT';
-  /** What it is, for people, and what to do. */
+  /** The problem and what to do about it, in words. */
   readonly message: string;
   /** The error behind it, if there is one. */
   readonly cause?: unknown;
@@ -28,27 +28,26 @@ export interface SemaphoreEvents {
   /**
    * `BACKEND_UNREACHABLE`: a request waits in `acquire`, and for 5 s every call has failed or got
    * no reply; waiting continues. Once per outage; `cause` is the last error.
-   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
-   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: another process uses the same name
-   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
-   * masters, another process uses the nodes in another set. `STORED_LIMIT`: a limit that another
-   * object has stored counts instead of the one given to this object. Each of them once.
-   * `LOST_UNNOTICED`: the function of `use` ended well, and had not looked at its permit, which was
-   * lost meanwhile; each time. `RELEASE_FAILED`: a permit could not be given back at once, and
-   * no caller got the error, because `use` gave the result of its function, or the handle was
-   * disposed of; each time.
+   * `EVICTION`: the server may evict a semaphore's keys. redsem asks once, when the first listener
+   * is added, if the user has the right `+info`. `LIMIT_MISMATCH`: another process uses the same
+   * name with another limit, and `setLimit` has stored no limit. `NODE_SET`: on several independent
+   * masters, another process uses the nodes in another set. `STORED_LIMIT`: another object has
+   * stored a limit, which counts instead of this object's. Each of the last four once.
+   * `LOST_UNNOTICED`: the function of `use` ended well and never looked at its permit, which was
+   * lost meanwhile; each time. `RELEASE_FAILED`: a release failed, and no caller got the error,
+   * because `use` gave the result of its function, or `await using` ended the block; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
 
-/** Whether a permit was free, and what the function gave. */
+/** Whether a permit was free, and the result of the function. */
 export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
 
 /** A permit was free and the function has run. */
 export interface TryUseRan<T> {
   /** Distinguishes it from the other result. */
   readonly ran: true;
-  /** What the function gave. */
+  /** The result of the function. */
   readonly result: T;
 }
 
@@ -58,7 +57,7 @@ export interface TryUseSkipped {
   readonly ran: false;
 }
 
-/** What the semaphores of a pool report to, in place of their listeners. */
+/** Gets the reports of the semaphores of a pool, in place of their listeners. */
 export interface PoolReports {
   /** A call has succeeded. */
   onReply(): void;

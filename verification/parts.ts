@@ -17,7 +17,7 @@ export interface Part {
 const FOLDERS: Readonly<Record<string, string>> = {
   support: 'that servers, proxies and worker processes of the tests do what they say',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
-  wire: 'messages that anybody may send; garbage collection',
+  wire: 'messages that any client may send; garbage collection',
   faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
   keeper: 'blocked loops of processes that hold permits, with real time',
   topologies: 'failover of a real cluster and of real sentinels',
@@ -25,7 +25,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   package: 'the packed tarball, README samples, workflows and development files',
   platforms: 'Node.js 22 and 24, Bun, Deno, and the client iovalkey',
   frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',
-  docs: 'examples, guides and recipes are compiled and run',
+  docs: 'examples, guides and recipes are compiled and run; the site is built and opened',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
   web: 'the web view in Chromium, on a real server with real processes',

@@ -1,7 +1,7 @@
 /*
- * npm run verify [-- PART... [mocha's options]]: what needs real time, many processes or several
- * servers. One part after the other, each alone: the machine should do nothing else meanwhile.
- * Nothing is repeated.
+ * npm run verify [-- PART... [mocha's options]]: the tests that need real time, many processes or
+ * several servers. One part after the other, each alone: the machine should do nothing else
+ * meanwhile. Nothing is repeated.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 

@@ -4,7 +4,7 @@ import type { Build } from '../peers/catalog.js';
 import type { Tasks } from '../workers/worker.js';
 import { workerProgram } from './worker-program.js';
 
-/** The parent's side of one worker process. */
+/** The parent's side of a worker process. */
 export class BenchWorker {
   readonly #process: WorkerProcess;
 

@@ -1,10 +1,10 @@
 import { startWorker } from '../../test/support/worker-process.js';
 import type { ClientCost, ClientCostTask } from '../workers/client-cost.js';
 
-/** A nursery so large that nothing is collected while bytes are counted. */
+/** A young generation that is large enough that no garbage is collected while bytes are counted. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
 
-/** What one lone pair costs in a separate process. */
+/** The cost of a lone pair in a separate process. */
 export async function clientCostOf(kind: ClientCostTask['kind'], url: string): Promise<ClientCost> {
   const program = new URL('../workers/client-cost.ts', import.meta.url);
   const worker = startWorker(program, { kind, url } satisfies ClientCostTask, FLAGS);

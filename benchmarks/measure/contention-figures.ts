@@ -12,7 +12,7 @@ export interface ContentionFigures {
    */
   readonly jain: number;
   /**
-   * Milliseconds for which a permit lay idle, on average, between two holders while somebody
+   * Milliseconds for which a permit lay idle, on average, between two holders while a caller
    * waited.
    */
   readonly deadMs: number;
@@ -25,7 +25,7 @@ interface Window {
 }
 
 /**
- * `processes`: what the callers of each process did; figures of what was granted within the window.
+ * `processes`: the records of the callers of each process. Only grants within the window count.
  */
 export function contentionFigures(
   processes: readonly (readonly HoldRecord[])[],
@@ -56,7 +56,7 @@ export function contentionFigures(
   };
 }
 
-/** Callers that got nothing at all have no count. */
+/** A caller without any permit has no count. */
 function jainIndex(counts: readonly number[], callers: number): number {
   const sum = counts.reduce((total, count) => total + count, 0);
   const squares = counts.reduce((total, count) => total + count ** 2, 0);
@@ -77,8 +77,8 @@ function stepsOf({ asked, granted, released }: HoldRecord): Step[] {
 }
 
 /**
- * A hold lasts, seen from its holder, from the moment it has the permit to the moment it begins to
- * give it back: so there are never more of them than permits taken in Redis.
+ * A hold lasts from the moment at which its holder has the permit to the moment at which the holder
+ * begins to give it back. So there are never more holds than permits taken in Redis.
  */
 function sweep(
   records: readonly HoldRecord[],

@@ -8,7 +8,7 @@ import { findExecutable } from '../../test/support/find-executable.js';
 import type { ServerOptions, TestServer } from '../../test/support/redis-server.js';
 
 const profiler = 'valgrind';
-/** Comes with valgrind: gives a program that runs under it commands. */
+/** A part of valgrind: sends commands to a program that runs under it. */
 const control = 'vgdb';
 
 /** A server under callgrind, at rest but for one look around a second. */
@@ -54,7 +54,7 @@ async function command({ pid }: TestServer, word: 'zero' | 'dump'): Promise<void
   await promisify(execFile)(control, [`--pid=${pid}`, word]);
 }
 
-/** Of `callgrind.out.PID.1`, `.2` and so on. */
+/** The number in `callgrind.out.PID.1`, `.2` and so on. */
 async function newestSummary({ directory, pid }: TestServer): Promise<number> {
   const prefix = `callgrind.out.${pid}.`;
   const files = (await readdir(directory)).filter((name) => name.startsWith(prefix));

@@ -33,7 +33,7 @@ export async function cpuOf(
   runs: number,
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  // The shell's own account of all that it has waited for.
+  // The shell's count of the time of the programs that it waited for.
   const script = `for i in $(seq ${runs}); do "$@" || exit; done; times`;
   const shell = ['-c', script, 'sh', ...words];
   const { stdout } = await promisify(execFile)('sh', shell, { env: { ...process.env, ...env } });

@@ -1,4 +1,4 @@
-/** Of ascending numbers; NaN where there are none. */
+/** The quantile of ascending numbers; NaN if there are none. */
 export function quantile(ascending: readonly number[], share: number): number {
   const index = Math.ceil(ascending.length * share) - 1;
   return ascending[Math.max(0, index)] ?? NaN;

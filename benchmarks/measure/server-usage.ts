@@ -7,7 +7,7 @@ interface CommandUsage {
   readonly usec: number;
 }
 
-/** What a server has done since its start. */
+/** The counters of a server since its start. */
 export interface ServerUsage {
   readonly at: number;
   readonly cpuMs: number;
@@ -17,7 +17,7 @@ export interface ServerUsage {
 export interface UsageDifference {
   readonly elapsedMs: number;
   readonly cpuMs: number;
-  /** Commands that clients sent, a script call being one. */
+  /** Commands that clients sent; a script call counts as one. */
   readonly calls: number;
   /** Microseconds that the server spent in them. */
   readonly usec: number;
@@ -42,8 +42,8 @@ export async function readUsage(server: TestServer): Promise<ServerUsage> {
 const scriptCalls = ['evalsha', 'eval'];
 
 /**
- * From INFO commandstats and not from `total_commands_processed`, which also counts what scripts
- * call. The time of a script holds that of the commands in it.
+ * Reads INFO commandstats and not `total_commands_processed`, which also counts commands inside of
+ * scripts. The time of a script includes the time of the commands in it.
  */
 export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer): UsageDifference {
   const names = [...scriptCalls, ...peer.plainCommands];

@@ -1,23 +1,23 @@
 import type { TestServer } from '../../test/support/redis-server.js';
 
-/** What a script call may take at most, in ms: as long it holds up all other clients. */
+/** The longest time that a script call may take, in ms: it holds up all other clients. */
 export const SLOW_MS = 3;
 
-/** How many entries are read at most; one is too many already. */
+/** How many entries are read at most; a single entry is too many already. */
 const MOST_ENTRIES = 1000;
 
 /** Script calls that held the server up. */
 export interface SlowCalls {
-  /** Those that took longer than `SLOW_MS`. */
+  /** The number of calls that took longer than `SLOW_MS`. */
   readonly count: number;
-  /** Of all script calls, in ms; undefined before Redis 7, which does not keep it. */
+  /** The longest script call, in ms; undefined before Redis 7, which does not measure it. */
   readonly longestMs: number | undefined;
 }
 
 export async function logSlowCalls(server: TestServer): Promise<void> {
   await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', String(SLOW_MS * 1000));
   await server.command('CONFIG', 'SET', 'slowlog-max-len', String(MOST_ENTRIES));
-  // Of all the percentiles, the longest.
+  // The longest of all percentiles.
   const longest = ['CONFIG', 'SET', 'latency-tracking-info-percentiles', '100'];
   await server.command(...longest).catch(() => undefined);
   await server.command('SLOWLOG', 'RESET');

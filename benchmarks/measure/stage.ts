@@ -7,7 +7,7 @@ import { isRedsem, type Peer } from '../peers/catalog.js';
 import { BenchWorker } from './bench-worker.js';
 import { logSlowCalls, readSlowCalls, type SlowCalls } from './slow-calls.js';
 
-/** What one case has for itself: a fresh server and processes that nobody used before. */
+/** The surroundings of a case: a fresh server and fresh processes. */
 export class Stage {
   readonly server: TestServer;
   readonly #workers: BenchWorker[] = [];
@@ -39,7 +39,7 @@ export class Stage {
     return worker;
   }
 
-  /** Of redsem's scripts; undefined where another peer's ran. */
+  /** Slow calls of redsem's scripts; undefined if another peer's scripts ran. */
   async slowCalls(): Promise<SlowCalls | undefined> {
     return this.#onlyRedsem ? readSlowCalls(this.server) : undefined;
   }

@@ -5,10 +5,10 @@ import type { Plugin } from 'esbuild';
 
 const source = fileURLToPath(new URL('../../src/', import.meta.url));
 
-/** How the product asks whether anybody listens. */
+/** The question in the sources whether a channel has subscribers. */
 const question = /\btelemetry\.\w+\.(?:active|hasSubscribers)\b/g;
 
-/** Every such question is answered by a constant, so that the code behind it is never reached. */
+/** A constant replaces every such question, so that the code behind it is never reached. */
 export const withoutTelemetry: Plugin = {
   name: 'without-telemetry',
   setup(build) {
@@ -18,7 +18,7 @@ export const withoutTelemetry: Plugin = {
       if (!path.startsWith(source)) return undefined;
       if (path === `${source}telemetry.ts`) {
         removed = true;
-        // Whatever reached it after all would fail at once.
+        // Code that reached it after all would fail at once.
         const contents = 'export const telemetry = {}; export const traceEach = undefined;';
         return { contents, loader: 'ts' };
       }
@@ -29,7 +29,7 @@ export const withoutTelemetry: Plugin = {
       });
       return { contents, loader: 'ts' };
     });
-    // A yardstick that still had the channels in it would show that they cost nothing.
+    // If the channels were still in it, the comparison would show that they cost nothing.
     build.onEnd(() =>
       removed && answered >= 10
         ? undefined

@@ -11,7 +11,7 @@ const thread = fileURLToPath(new URL('../../src/keeper/worker.ts', import.meta.u
 // Inside this folder, where the peers are found.
 const output = fileURLToPath(new URL('../dist/', import.meta.url));
 
-/** The file that a keeper's thread starts with is beside the program, which has the same name. */
+/** The file of a keeper's thread is beside the program, and has the same name. */
 const threadApart: Plugin = {
   name: 'thread-apart',
   setup: (plugin) => {
@@ -27,14 +27,14 @@ const plugins: Record<Build, Plugin[]> = {
   'without-telemetry': [threadApart, withoutTelemetry],
 };
 
-/** What a worker process runs, once it is built. */
+/** The program of a worker process, after it is built. */
 export function workerProgram(name: Build): string {
   return `${output}${name}/worker.js`;
 }
 
 /**
- * Workers are plain JavaScript, as a user's program is: run from its TypeScript by tsx, which names
- * each function again whenever it is made, redsem took twice the CPU time for a pair.
+ * Workers are plain JavaScript, as a user's program is. tsx names each function again whenever it
+ * is made, so under tsx redsem took twice the CPU time for a pair.
  */
 export async function buildWorkerPrograms(): Promise<void> {
   rmSync(output, { recursive: true, force: true });

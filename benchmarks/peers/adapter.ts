@@ -8,21 +8,21 @@ export interface Wanted {
   readonly weight?: number;
 }
 
-/** A peer with one connected client, as a process of its user would have it. */
+/** A peer with a connected client, as in a user's process. */
 export interface Connection {
   /**
-   * Waits as long as it takes. The permit is kept alive until it is released, if the peer can do
-   * that. `wanted`: what only redsem is asked for.
+   * Waits as long as it takes. The permit is kept alive until its release, if the peer supports
+   * that. `wanted`: options that only redsem gets.
    */
   acquire(name: string, limit: number, ttl: number, wanted?: Wanted): Promise<Release>;
-  /** One permit of a limit that each key has for itself; left out: as `acquire`. */
+  /** Acquires a permit of a key's separate limit; left out: as `acquire`. */
   acquireKey?(key: string, limit: number, ttl: number): Promise<Release>;
-  /** All or none. */
+  /** Acquires a permit of each key, all or none. */
   acquireKeys?(keys: readonly string[], ttl: number): Promise<Release>;
   close(): Promise<void>;
 }
 
-/** What each module beside this one exports. */
+/** The exports of each module beside this one. */
 export interface Adapter {
   connect(url: string): Promise<Connection>;
 }

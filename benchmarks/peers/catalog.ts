@@ -18,7 +18,7 @@ export type PeerId =
   | 'start-ioredis'
   | 'start-node-redis';
 
-/** A worker program: the whole of redsem in it, or one from which its telemetry is removed. */
+/** A worker program, with redsem as it is, or with its telemetry removed. */
 export type Build = 'whole' | 'without-telemetry';
 
 export interface Peer {
@@ -26,19 +26,19 @@ export interface Peer {
   readonly label: string;
   readonly kind: 'redsem' | 'peer' | 'floor';
   readonly load: () => Promise<Adapter>;
-  /** The highest limit that it can do. */
+  /** The highest limit that the peer supports. */
   readonly maxLimit: number;
-  /** Whether it keeps a held permit alive for as long as its holder lives. */
+  /** Whether the peer keeps a held permit alive as long as its holder lives. */
   readonly extends: boolean;
   /**
-   * What it sends outside scripts; the server's statistics count what scripts call under the same
-   * names.
+   * Commands that the peer sends outside of scripts. The server's statistics count commands inside
+   * of scripts under the same names.
    */
   readonly plainCommands: readonly string[];
   readonly build: Build;
 }
 
-/** `more`: where it is not as most are. */
+/** `more`: fields that differ from the usual peer. */
 function entry(
   id: PeerId,
   label: string,
@@ -53,7 +53,7 @@ function entry(
 type RedsemConnect =
   'connectNodeRedis' | 'connectIoredis' | 'connectKept' | 'connectMemory' | 'connectHeard';
 
-/** A bundle imports what its process needs only when it is asked to. */
+/** Imported only on demand, so that a process loads only the peer that it needs. */
 const redsem = (name: RedsemConnect) => async (): Promise<Adapter> => {
   const { [name]: connect } = await import('./redsem.js');
   return { connect };
@@ -89,7 +89,7 @@ export const embedded: Peer = entry(
   redsem('connectMemory'),
 );
 
-/** Its permits are renewed by a separate thread. */
+/** redsem with a keeper: a separate thread renews the permits. */
 export const kept: Peer = entry(
   'redsem-kept',
   'redsem (ioredis), with a keeper',
@@ -97,7 +97,7 @@ export const kept: Peer = entry(
   redsem('connectKept'),
 );
 
-/** redsem with and without a listener on its channels, and the least that either could cost. */
+/** redsem with and without a listener on its channels, and the floor of both. */
 export const telemetryPeers: readonly Peer[] = [
   entry('telemetry-removed', 'telemetry left out', 'floor', nodeRedis, {
     build: 'without-telemetry',
@@ -106,7 +106,7 @@ export const telemetryPeers: readonly Peer[] = [
   entry('telemetry-heard', 'all channels heard', 'redsem', redsem('connectHeard')),
 ];
 
-/** What a shell starts; no worker does it. */
+/** The command line, which a shell starts and no worker. */
 export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
   { id: 'start-node', label: 'node -e 0' },
   { id: 'start-ioredis', label: 'redsem run (ioredis)' },
@@ -120,10 +120,10 @@ export function isRedsem(peer: Peer): boolean {
   return peer.kind === 'redsem' || telemetryPeers.includes(peer);
 }
 
-/** In the order in which reports show them. */
+/** All peers, in the order of the reports. */
 export const peerIds: readonly PeerId[] = [...all, ...programs].map(({ id }) => id);
 
-/** All that limit permits, the floors aside. */
+/** All peers that limit permits, without the floors. */
 export const semaphores: readonly Peer[] = peers.filter(({ kind }) => kind !== 'floor');
 
 export function peerOf(id: PeerId): Peer {

@@ -1,4 +1,4 @@
-// Two bare EVALSHA of a one-line script: no pair of script calls through that client can be faster.
+// Two EVALSHA of a script of one line. No pair of script calls through that client can be faster.
 import { createClient } from 'redis';
 
 import type { Connection } from './adapter.js';

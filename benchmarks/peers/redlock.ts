@@ -4,8 +4,8 @@ import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
 /**
- * On one server, through `using`, which is its way to keep a lock alive. It gives up after 10
- * retries by default; all else has its default.
+ * On one server, through `using`, which keeps a lock alive. By default it gives up after 10
+ * retries; here it does not. All other options have their defaults.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

@@ -58,7 +58,7 @@ export async function connectHeard(url: string): Promise<Connection> {
   const connection = await connectNodeRedis(url);
   const release = await connection.acquire('heard', 1, 1000);
   await release();
-  // Else the row would show what it costs when nobody listens.
+  // Without a subscriber the row would show the cost of no subscriber.
   if (messages < 5) throw new Error(`only ${messages} messages of a pair were heard`);
   return connection;
 }

@@ -124,15 +124,14 @@ function charts(results: Results): Chart[] {
   return [
     barChart({
       file: 'contended-summary',
-      title:
-        'What waiting costs: ms until the slowest 1 % have a permit, and Redis calls per acquisition',
-      subtitle: '4 processes × 25 callers, limit 4, hold 20 ms; log scale, less is better',
+      title: '100 callers in 4 processes wait for 4 permits',
+      subtitle: 'Each holds a permit for 20 ms. Less is better.',
       results,
       scenario: crowd.title,
       peers: semaphores,
-      figures: [
-        { figure: 'waitP99', label: 'p99 wait, ms:' },
-        { figure: 'calls', label: 'calls:' },
+      panels: [
+        { figure: 'waitP99', title: 'Wait, ms: 99 % of the callers have a permit by then' },
+        { figure: 'calls', title: 'Redis calls for each acquire and release together' },
       ],
     }),
   ];

@@ -9,7 +9,7 @@ import { machineTime } from '../../verification/history/machine-time.js';
 import type { HoldRecord } from '../workers/contention.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
-/** A process each, which differ in how many callers they have. */
+/** Tenants with a process each, and different numbers of callers. */
 const tenants = [
   { tenant: 'A', callers: 60 },
   { tenant: 'B', callers: 25 },
@@ -18,9 +18,9 @@ const tenants = [
 
 interface Scenario {
   readonly title: string;
-  /** One for each tenant; undefined: no groups. */
+  /** A weight for each tenant; undefined: no groups. */
   readonly weights: readonly [number, number, number] | undefined;
-  /** Parts of all that each tenant has a right to. */
+  /** The share that each tenant has a right to. */
   readonly shares: readonly number[];
 }
 
@@ -43,7 +43,7 @@ const weighted: Scenario = {
 const scenarios = [byArrival, equal, weighted];
 
 const limit = 4;
-/** What a share is counted over, in the chart, and whose shares those are. */
+/** The chart counts shares in this number of slices of the run, of this peer. */
 const slices = 12;
 const drawn: PeerId = 'redsem-node-redis';
 

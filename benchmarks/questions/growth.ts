@@ -44,8 +44,8 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
 }
 
 /**
- * A crowd waits for the only permit, from two processes, first while it is held (what do they
- * cost?), then while it goes from one to the next without a pause.
+ * A crowd in two processes waits for the only permit, first while the permit is held (the upkeep of
+ * waiters), then while it goes from waiter to waiter without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
   const [first, second] = await stage.workers(redsem, 2);
@@ -62,16 +62,15 @@ async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Meas
   await first.ask('letGo');
   await sleep(200);
   const serverUs = await handOffCost(stage, [first, second], pace);
-  // With nobody waiting there is nothing to keep up, only the one caller that acquires and
-  // releases.
+  // Without waiters there is no upkeep, only a caller that acquires and releases.
   const upkeep = size === 0 ? 0 : idle.usec / idle.elapsedMs;
   const values = { serverUs, upkeep };
   return [{ scenario: waiterScenario(size), peer: redsem.id, values }];
 }
 
 /**
- * Median over short windows: the tries by which waiting processes now and then renew their waiters
- * fall into few of them. They are counted as upkeep.
+ * The median over short windows. Processes renew their waiters by tries from time to time, so these
+ * tries fall into few windows. They count as upkeep.
  */
 async function handOffCost(
   stage: Stage,

@@ -40,7 +40,7 @@ const columns = [
   { head: 'permits lost', figure: 'lost' },
 ];
 
-/** The peers that can: more than one permit a name, kept alive while held. */
+/** The peers with more than one permit for a name, which keep it alive while it is held. */
 const able = [...semaphores, kept].filter((peer) => peer.extends && peer.maxLimit >= handles);
 
 async function measure(

@@ -15,7 +15,7 @@ interface Scenario {
   /** Thousands of instructions that redsem may need for a pair. */
   readonly bar: number;
   readonly peers: readonly Peer[];
-  /** How often the work is done, and how many pairs that is each time. */
+  /** How often the work is done, and the number of pairs each time. */
   readonly rounds: number;
   readonly pairs: number;
   readonly prepare?: (worker: BenchWorker) => Promise<unknown>;

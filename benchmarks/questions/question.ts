@@ -20,13 +20,14 @@ export interface Question {
   readonly asks: string;
   /** How to read the numbers, and which rows are missing, and why. */
   readonly notes: readonly string[];
-  /** What this machine lacks for it; undefined where it can be asked. */
+  /** The program that this machine lacks for the question; undefined if it has all. */
   readonly lacks?: () => string | undefined;
   /**
-   * How its servers are started, where that is not as usual. Their slow calls then do not count.
+   * How the servers of this question are started, if not in the usual way. Then their slow calls do
+   * not count.
    */
   readonly server?: ServerOptions;
-  /** How often each case is run, all cases taking turns. */
+  /** How often each case runs; the cases take turns. */
   readonly rounds: number;
   cases(pace: Pace): BenchCase[];
   tables(results: Results): Table[];
@@ -34,7 +35,7 @@ export interface Question {
   charts?(results: Results): Chart[];
 }
 
-/** A case for each peer, which gives its figures in one scenario. */
+/** A case for each peer, which gives the peer's figures in a scenario. */
 export function casesOf(
   peers: readonly Peer[],
   scenario: string,
@@ -46,7 +47,7 @@ export function casesOf(
   }));
 }
 
-/** A table for each scenario, in it a row for each peer. */
+/** A table for each scenario, with a row for each peer. */
 export function tablesOf(peers: readonly Pick<Peer, 'id' | 'label'>[], columns: readonly Column[]) {
   return (results: Results): Table[] =>
     results.scenarios().map((title) => scenarioTable(results, title, peers, columns));

@@ -18,8 +18,8 @@ const columns = [
 const able = semaphores.filter((peer) => peer.extends);
 
 /**
- * One process holds the only permit of several semaphores, taken evenly spread over one ttl, so
- * that its death meets their leases at all ages; another process waits for each of them.
+ * A process takes the only permit of several semaphores, evenly spread over a ttl, so that its
+ * death finds leases of all ages. Another process waits for each permit.
  */
 async function measure(
   stage: Stage,

@@ -33,8 +33,8 @@ interface Contestant {
 }
 
 /**
- * All rows on one server, in short turns, each round with new processes: the difference that is
- * looked for is smaller than what one process or one second differs from another.
+ * All rows run on one server, in short turns, with new processes in each round: processes and
+ * seconds differ from each other by more than the rows do.
  */
 async function measure(
   stage: Stage,
@@ -69,8 +69,7 @@ function pairsPerSecond(parts: readonly PairsResult[]): number {
 }
 
 /**
- * Each comes first, in the middle and last equally often, so that it does not matter which went
- * before.
+ * Each row comes first, in the middle and last equally often, so that the order does not matter.
  */
 function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((_, i) => {

@@ -8,7 +8,7 @@ import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 interface Scenario {
   readonly title: string;
   readonly loops: number;
-  /** One semaphore for all loops, or one for each. */
+  /** All loops share a semaphore, or each loop has its own. */
   readonly shared: boolean;
 }
 
@@ -36,7 +36,7 @@ const columns = [
 
 const compared = [...peers, embedded];
 
-/** What runs in a scenario: a floor does not know semaphores, so one of its rows says it all. */
+/** The peers of a scenario. A floor has no semaphores, so a single row of it is enough. */
 function runs(peer: Peer, { loops, shared }: Scenario): boolean {
   if (peer === embedded) return loops === 1000;
   if (!shared) return peer.kind !== 'floor';
@@ -121,7 +121,8 @@ export const uncontended: Question = {
     const all = scenarios.filter(
       ({ loops, shared }) => pace === 'full' || (shared ? loops <= 100 : loops === 1000),
     );
-    // Twice a round: a lone caller's times jump with where the system places the two processes.
+    // Twice a round, because a lone caller's times depend on where the system places the two
+    // processes.
     const again = pace === 'full' ? scenarios.filter(({ title }) => title === alone) : [];
     return [...all, ...again].flatMap((scenario) =>
       casesOf(

@@ -28,11 +28,11 @@ const redsem = semaphores.filter(({ kind }) => kind === 'redsem');
 
 interface Waiting {
   readonly holder: BenchWorker;
-  /** When each waiter was granted. */
+  /** The time at which each waiter got its permit. */
   readonly grants: Promise<number[]>;
 }
 
-/** One process holds them all and sends nothing meanwhile; the other waits. */
+/** A process holds all permits and sends no command meanwhile; the other process waits. */
 async function startWaiting(stage: Stage, peer: Peer, pace: Pace): Promise<Waiting> {
   const [holder, waiter] = await stage.workers(peer, 2);
   if (holder === undefined || waiter === undefined) throw new Error('two workers wanted');

@@ -1,4 +1,5 @@
-import { boxes, FAINT, INK, line, round, svg, text } from '../../verification/support/svg.js';
+import { init } from 'echarts';
+
 import type { Peer } from '../peers/catalog.js';
 import { numberText } from './number-text.js';
 import type { Results, Spread } from './results.js';
@@ -17,76 +18,67 @@ export interface BarChartOptions {
   readonly results: Results;
   readonly scenario: string;
   readonly peers: readonly Peer[];
-  /** One bar each, under one another; the label is in front of the number. */
-  readonly figures: readonly { readonly figure: string; readonly label: string }[];
+  /** Each figure has a panel, and a separate scale that begins at 0. */
+  readonly panels: readonly { readonly figure: string; readonly title: string }[];
 }
 
-const WIDTH = 760;
-const TOP = 70;
-const GRID = '#e5e7eb';
-/** Dark and light, for a first and a second figure. */
-const COLOURS: Record<Peer['kind'], readonly [string, string]> = {
-  redsem: ['#0f766e', '#5eb5ab'],
-  peer: ['#64748b', '#b6c0cd'],
-  floor: ['#d6d3d1', '#e7e5e4'],
+/** Narrow enough that a phone, which shrinks it to its own width, leaves the text readable. */
+const barWidth = 520;
+const wide = 760;
+const panelHead = 34;
+const barStep = 26;
+const FONTS = 'Helvetica, Arial, sans-serif';
+const ink = '#1f2937';
+const faint = '#6b7280';
+const gridLine = { lineStyle: { color: '#e5e7eb' } };
+const colours: Record<Peer['kind'], string> = {
+  redsem: '#0f766e',
+  peer: '#94a3b8',
+  floor: '#d6d3d1',
 };
 
-/**
- * Horizontal bars on a logarithmic axis: medians, with a whisker from the lowest to the highest
- * round.
- */
+/** Horizontal bars: medians, with a whisker from the lowest to the highest round. */
 export function barChart(options: BarChartOptions): Chart {
-  const { file, title, results, scenario, figures } = options;
-  const rows = options.peers.flatMap((peer) => {
-    const spreads = figures.map(({ figure }) => results.spread(scenario, peer.id, figure));
-    return spreads.every((spread) => spread === undefined) ? [] : [{ peer, spreads }];
-  });
-  const height = figures.length === 1 ? 34 : 48;
-  const bottom = TOP + rows.length * height;
-  const [least, most] = logBounds(rows.flatMap(({ spreads }) => spreads));
-  const [left, width] = [150, WIDTH - 260];
-  const x = (value: number): number =>
-    left + (width * (Math.log10(value) - least)) / (most - least);
-  const powers = Array.from({ length: most - least + 1 }, (_, i) => 10 ** (least + i));
-  const axis = powers.flatMap((power) => [
-    line(`M${round(x(power))} ${TOP}V${bottom}`, GRID),
-    text(numberText(power), { x: x(power), y: bottom + 18, fill: FAINT, anchor: 'middle' }),
-  ]);
-  const bars = rows.flatMap(({ peer, spreads }, row) => {
-    const middle = TOP + (row + 0.5) * height;
-    const drawn = spreads.flatMap((spread, i) => {
-      if (spread === undefined) return [];
-      const y = middle + (i - (figures.length - 1) / 2) * 17;
-      const box = { from: left, to: x(spread.median), y: y - 8, height: 16 };
-      const words = `${figures[i]?.label ?? ''} ${numberText(spread.median)}`.trim();
-      return [
-        boxes([box], COLOURS[peer.kind][i] ?? COLOURS[peer.kind][1]),
-        whisker(x(spread.low), x(spread.high), y),
-        text(words, { x: x(spread.high) + 8, y: y + 4 }),
-      ];
+  const { file, title, results, scenario, panels } = options;
+  const rowsOf = (figure: string): BarRow[] =>
+    options.peers.flatMap((peer) => {
+      const spread = results.spread(scenario, peer.id, figure);
+      return spread === undefined ? [] : [{ peer, spread }];
     });
-    return [text(peer.label, { x: left - 8, y: middle + 4, size: 13, anchor: 'end' }), ...drawn];
-  });
-  const parts = [...axis, line(`M${left} ${TOP}V${bottom}`, FAINT), ...bars];
-  return { file, title, svg: picture(title, options.subtitle, bottom + 40, parts) };
+  const parts = panels.map(({ figure, title: head }) => ({ head, rows: rowsOf(figure) }));
+  const tops: number[] = [];
+  let bottom = 64;
+  for (const { rows } of parts) {
+    tops.push(bottom + panelHead);
+    bottom += panelHead + rows.length * barStep;
+  }
+  const option = {
+    ...frame(title, options.subtitle),
+    grid: parts.map(({ rows }, i) => {
+      return { left: 150, right: 70, top: tops[i], height: rows.length * barStep };
+    }),
+    xAxis: parts.map((_, i) => ({ type: 'value', min: 0, show: false, gridIndex: i })),
+    yAxis: parts.map(({ rows }, i) => categoryAxis(rows, i)),
+    graphic: parts.map(({ head }, i) => panelTitle(head, (tops[i] ?? 0) - 22)),
+    series: parts.flatMap(({ rows }, i) => [barSeries(rows, i), whiskerSeries(rows, i)]),
+  };
+  return { file, title, svg: render(option, barWidth, bottom + 16) };
 }
 
-function whisker(low: number, high: number, y: number): string {
-  if (high - low < 0.1) return '';
-  const ends = [low, high].map((x) => `M${round(x)} ${round(y - 3)}v6`);
-  return line(`M${round(low)} ${round(y)}H${round(high)}${ends.join('')}`, INK);
+function categoryAxis(rows: readonly BarRow[], index: number): object {
+  return {
+    type: 'category',
+    gridIndex: index,
+    inverse: true,
+    data: rows.map(({ peer }) => peer.label),
+    axisTick: { show: false },
+    axisLine: { lineStyle: { color: faint } },
+    axisLabel: { color: ink, fontSize: 13 },
+  };
 }
 
-/**
- * Exponents of the powers of ten around the values. A bar needs some length, so the lower one is
- * well below them.
- */
-function logBounds(spreads: readonly (Spread | undefined)[]): [number, number] {
-  const values = spreads.flatMap((spread) => (spread ? [spread.low, spread.high] : []));
-  const positive = values.filter((value) => value > 0);
-  if (positive.length === 0) return [0, 1];
-  const least = Math.floor(Math.log10(Math.min(...positive) * 0.8));
-  return [least, Math.max(least + 1, Math.ceil(Math.log10(Math.max(...positive))))];
+function panelTitle(text: string, top: number): object {
+  return { type: 'text', left: 21, top, style: { text, fill: ink, font: `bold 13px ${FONTS}` } };
 }
 
 export interface ShareChartOptions {
@@ -100,42 +92,105 @@ export interface ShareChartOptions {
   }[];
 }
 
-const SHARE_COLOURS = ['#0f766e', '#b45309', '#4f46e5'];
+const shareColours = ['#0f766e', '#b45309', '#4f46e5'];
 
-/** Parts of a whole over time. */
+/** Draws parts of a whole over time. */
 export function shareChart({ file, title, subtitle, lines }: ShareChartOptions): Chart {
-  const [left, width, bottom] = [60, WIDTH - 210, 245];
-  const longest = Math.ceil(Math.max(...lines.flatMap(({ points }) => points.map(([at]) => at))));
-  const x = (at: number): number => left + (width * at) / longest;
-  const y = (share: number): number => bottom - share * (bottom - TOP);
-  const shares = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((share) => [
-    line(`M${left} ${round(y(share))}h${width}`, GRID),
-    text(String(share), { x: left - 8, y: y(share) + 4, anchor: 'end' }),
-  ]);
-  const seconds = Array.from({ length: longest + 1 }, (_, at) =>
-    text(String(at), { x: x(at), y: bottom + 18, anchor: 'middle' }),
-  );
-  const drawn = lines.flatMap(({ label, points }, i) => {
-    const colour = SHARE_COLOURS[i] ?? INK;
-    const path = points.map(([at, share]) => `${round(x(at))} ${round(y(share))}`).join('L');
-    const [at, share] = points.at(-1) ?? [0, 0];
-    // Lines that end close to each other keep their labels apart.
-    const above = lines.slice(0, i).filter((other) => {
-      return Math.abs((other.points.at(-1)?.[1] ?? 0) - share) < 0.08;
-    });
-    const place = { x: x(at) + 10, y: y(share) + 4 + 16 * above.length, fill: colour, size: 13 };
-    return [line(`M${path}`, colour, 'stroke-width="2.5"'), text(label, place)];
-  });
-  const name = text('seconds', { x: left + width / 2, y: bottom + 38, anchor: 'middle' });
-  const parts = [...shares, ...seconds, name, ...drawn];
-  return { file, title, svg: picture(title, subtitle, 300, parts) };
+  const label = { color: ink };
+  const option = {
+    ...frame(title, subtitle),
+    grid: { left: 60, right: 150, top: 70, bottom: 55 },
+    xAxis: {
+      type: 'value',
+      name: 'seconds',
+      nameLocation: 'middle',
+      nameGap: 32,
+      axisLabel: label,
+    },
+    yAxis: { type: 'value', min: 0, max: 1, splitLine: gridLine, axisLabel: label },
+    series: lines.map((line, i) => lineSeries(line.label, shareColours[i] ?? ink, line.points)),
+  };
+  return { file, title, svg: render(option, wide, 300) };
 }
 
-function picture(
-  title: string,
-  subtitle: string,
-  height: number,
-  parts: readonly string[],
-): string {
-  return svg(WIDTH, height, title, [text(subtitle, { x: 16, y: 48, fill: FAINT }), ...parts]);
+interface BarRow {
+  readonly peer: Peer;
+  readonly spread: Spread;
+}
+
+function barSeries(rows: readonly BarRow[], index: number): object {
+  const data = rows.map(({ peer, spread }) => ({
+    value: spread.median,
+    itemStyle: { color: colours[peer.kind] },
+  }));
+  return { type: 'bar', xAxisIndex: index, yAxisIndex: index, barCategoryGap: '30%', data };
+}
+
+/** The argument of echarts for the renderer of a custom series. */
+interface RenderApi {
+  value(dimension: number): number;
+  coord(point: readonly number[]): [number, number];
+}
+
+function whiskerSeries(rows: readonly BarRow[], index: number): object {
+  const data = rows.map(({ spread }, row) => [row, spread.low, spread.high, spread.median]);
+  const axes = { xAxisIndex: index, yAxisIndex: index, encode: { x: [1, 2], y: 0 } };
+  return { type: 'custom', ...axes, renderItem: whisker, data, z: 3, silent: true };
+}
+
+/** Draws a line from the lowest to the highest round, and writes the median at its end. */
+function whisker(_: unknown, api: RenderApi): object {
+  const [row, low, high, middle] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
+  const [lowX, y] = api.coord([low ?? 0, row ?? 0]);
+  const [highX] = api.coord([high ?? 0, row ?? 0]);
+  const ends = [lowX, highX].map((x) => stroke(x, y - 3, x, y + 3));
+  const lines = highX - lowX < 2 ? [] : [stroke(lowX, y, highX, y), ...ends];
+  return { type: 'group', children: [...lines, caption(middle ?? NaN, highX + 8, y)] };
+}
+
+function caption(value: number, x: number, y: number): object {
+  const text = numberText(value);
+  return { type: 'text', style: { text, x, y, fill: ink, fontSize: 13, verticalAlign: 'middle' } };
+}
+
+function stroke(x1: number, y1: number, x2: number, y2: number): object {
+  return { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: ink, lineWidth: 1 } };
+}
+
+function lineSeries(label: string, color: string, data: readonly (readonly number[])[]): object {
+  return {
+    type: 'line',
+    name: label,
+    data,
+    color,
+    symbol: 'circle',
+    symbolSize: 7,
+    lineStyle: { width: 2.5 },
+    endLabel: { show: true, formatter: label, color, fontSize: 13, distance: 10 },
+    labelLayout: { moveOverlap: 'shiftY' },
+  };
+}
+
+function frame(text: string, subtext: string): object {
+  return {
+    animation: false,
+    backgroundColor: '#ffffff',
+    textStyle: { fontFamily: FONTS },
+    title: {
+      text,
+      subtext,
+      left: 16,
+      top: 12,
+      textStyle: { color: ink, fontSize: 16 },
+      subtextStyle: { color: faint, fontSize: 12 },
+    },
+  };
+}
+
+function render(option: object, width: number, height: number): string {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  chart.setOption(option);
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return `${svg.trim()}\n`;
 }

@@ -3,7 +3,7 @@ import { availableParallelism, loadavg } from 'node:os';
 
 import type { TestServer } from '../../test/support/redis-server.js';
 
-/** What a reader must know of where the numbers come from. */
+/** The machine and the programs that the numbers come from. */
 export interface Environment {
   readonly cores: number;
   readonly platform: string;

@@ -1,4 +1,4 @@
-/** Three digits that count, thousands set apart: 0.0123, 4.56, 789, 12,345. */
+/** Three significant digits, with commas between thousands: 0.0123, 4.56, 789, 12,345. */
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return 'n/a';
   if (value === 0) return '0';

@@ -13,7 +13,10 @@ import { verdictLine, verdictsOf } from './verdict.js';
 const path = fileURLToPath(new URL('../README.md', import.meta.url));
 const [begin, end] = ['<!-- results -->', '<!-- /results -->'];
 
-/** Writes the summary between the markers of the README: its tables cannot say anything else. */
+/**
+ * Writes the summary between the markers of the README, so that its tables have the committed
+ * figures.
+ */
 export async function writeReadme(questions: readonly Question[]): Promise<void> {
   const text = readFileSync(path, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];

@@ -3,7 +3,7 @@ import type { SlowCalls } from '../measure/slow-calls.js';
 import { type PeerId, peerIds } from '../peers/catalog.js';
 import type { Environment } from './environment.js';
 
-/** What one run of one case found out about one peer in one scenario. */
+/** The figures of a peer in a scenario, from a single run of a case. */
 export interface Measured {
   readonly scenario: string;
   readonly peer: PeerId;
@@ -11,7 +11,7 @@ export interface Measured {
 }
 
 /**
- * All rounds of one peer in one scenario: of each figure the median, the lowest and the highest.
+ * All rounds of a peer in a scenario: the median, the lowest and the highest value of each figure.
  */
 export interface Row {
   readonly scenario: string;
@@ -19,10 +19,10 @@ export interface Row {
   readonly values: Readonly<Record<string, readonly [number, number, number]>>;
 }
 
-/** What `results/summary.json` holds for a question: the source of its tables, bars and charts. */
+/** The data of a question in `results/summary.json`: the source of its tables, bars and charts. */
 export interface Answer {
   readonly environment: Environment;
-  /** Missing where the servers were not watched for slow calls. */
+  /** Missing if the servers were not watched for slow calls. */
   readonly slowCalls?: SlowCalls | undefined;
   readonly rows: readonly Row[];
 }
@@ -40,7 +40,7 @@ export class Results {
     this.#rows = rows;
   }
 
-  /** Undefined where it was not measured. */
+  /** Undefined if it was not measured. */
   spread(scenario: string, peer: PeerId, figure: string): Spread | undefined {
     const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
     const values = row?.values[figure];
@@ -58,7 +58,7 @@ export class Results {
   }
 }
 
-/** Puts the rounds together, in the order of the first round and of `peerIds`. */
+/** Joins the rounds, in the order of the first round and of `peerIds`. */
 export function rowsOf(measured: readonly Measured[]): Row[] {
   const scenarios = [...new Set(measured.map(({ scenario }) => scenario))];
   return scenarios.flatMap((scenario) =>

@@ -6,7 +6,7 @@ import { type Answer, Results } from './results.js';
 const folder = new URL('../results/', import.meta.url);
 const path = new URL('summary.json', folder);
 
-/** By name of its question what the last full run of each has left. */
+/** By name of a question: the results of its last full run. */
 export type Summary = Readonly<Record<string, Answer>>;
 
 export function loadSummary(): Summary {
@@ -26,7 +26,7 @@ export function drawCharts(question: Question, { rows }: Answer): void {
   }
 }
 
-/** A row is a line, so that a difference between two runs can be read. */
+/** Writes a row as a line, so that a diff of two runs is readable. */
 function answerText([name, { rows, ...about }]: [string, Answer]): string {
   const lines = rows.map((row) => JSON.stringify(row));
   const head = JSON.stringify(about).slice(0, -1);

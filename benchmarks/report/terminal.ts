@@ -15,7 +15,8 @@ export function printAnswer(question: Question, answer: Answer, pace: Pace): voi
     ...verdictsOf(question, answer).map(verdictLine),
   ];
   if (pace === 'quick') {
-    // Charts and README text are made and thrown away: a quick run shows that they can be.
+    // A quick run also makes charts and README text, and drops them: it shows that both can be
+    // made.
     const { length } = resultsSection(question, answer);
     lines.push(`quick run: the numbers mean nothing (${length} characters of report not written)`);
   }

@@ -4,18 +4,18 @@ import type { Question } from '../questions/question.js';
 import { numberText } from './number-text.js';
 import { type Answer, Results } from './results.js';
 
-/** Whether a bar is met: a target that the benchmarks hold the product to. */
+/** Whether redsem reaches a bar. A bar is a value that the product must keep to. */
 export interface Verdict {
   readonly bar: string;
   readonly reached: string;
-  /** Undefined where it was not measured. */
+  /** Undefined if it was not measured. */
   readonly met: boolean | undefined;
 }
 
 interface Part {
   readonly label: string;
   readonly value: number | undefined;
-  /** What the value may be at most, or must be at least. */
+  /** The highest value that is allowed, or the lowest. */
   readonly bound: number | undefined;
 }
 
@@ -78,7 +78,7 @@ export function verdictLine({ bar, reached, met }: Verdict): string {
   return `${word}  ${bar}: ${reached}`;
 }
 
-/** Undefined where either is. */
+/** Undefined if either number is. */
 export function ratio(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a / b;
 }

@@ -1,4 +1,4 @@
-// Counts what one lone pair of acquire and release makes in the process of its caller.
+// Counts the objects that a lone pair of acquire and release makes in the process of its caller.
 import { createHook } from 'node:async_hooks';
 import { createClient } from 'redis';
 
@@ -11,7 +11,7 @@ export interface ClientCostTask {
   readonly url: string;
 }
 
-/** Of one pair. */
+/** The cost of a pair. */
 export interface ClientCost {
   readonly promises: number;
   readonly timers: number;
@@ -19,7 +19,10 @@ export interface ClientCost {
 }
 
 const PAIRS = 1000;
-/** By then V8 has optimised the code, and allocates what it always will. */
+/**
+ * After that number of pairs V8 has optimised the code, and allocates the same for each further
+ * pair.
+ */
 const WARM_UP = { memory: 20_000, redis: 2000 };
 const TTL = 600_000;
 
@@ -72,7 +75,7 @@ async function run({ pair }: Contestant, pairs: number): Promise<void> {
   for (let i = 0; i < pairs; i += 1) await pair();
 }
 
-/** By type: how many things Node makes for a pair. */
+/** The number of async resources that Node.js makes for a pair, by type. */
 async function resourcesOf(contestant: Contestant): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const hook = createHook({ init: (_id, type) => counts.set(type, (counts.get(type) ?? 0) + 1) });
@@ -82,7 +85,10 @@ async function resourcesOf(contestant: Contestant): Promise<Map<string, number>>
   return counts;
 }
 
-/** The nursery is so large that nothing is collected meanwhile, see `client-cost-run.ts`. */
+/**
+ * The young generation is large enough that no garbage is collected meanwhile, see
+ * `client-cost-run.ts`.
+ */
 async function bytesOf(contestant: Contestant): Promise<number> {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;

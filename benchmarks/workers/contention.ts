@@ -16,7 +16,10 @@ export interface ContendTask {
   readonly wanted?: Wanted;
 }
 
-/** One wait and hold of one caller, in ms; not yet: Infinity does not travel, so 0. */
+/**
+ * A wait and a hold of a caller, in ms. A time that has not come yet is 0, because JSON has no
+ * Infinity.
+ */
 export interface HoldRecord {
   readonly caller: number;
   readonly asked: number;
@@ -34,7 +37,7 @@ export class Contention {
   start(connection: Connection, task: ContendTask): void {
     for (let caller = 0; caller < task.callers; caller += 1) {
       this.#contend(connection, task, caller).catch((error: unknown) => {
-        // Ends the process; its parent then reports what was printed.
+        // An error ends the process; its parent then reports the output.
         process.nextTick(() => {
           throw error;
         });

@@ -5,9 +5,9 @@ import type { Connection, Release } from '../peers/adapter.js';
 
 export interface CrowdTask {
   readonly waiters: number;
-  /** What they wait for. */
+  /** The semaphore that the crowd waits for. */
   readonly limit: number;
-  /** How many are taken at once, by one ticket of another semaphore. */
+  /** How many permits a ticket of another semaphore takes at once. */
   readonly permits: number;
   /** For how long the waiters are watched, in ms. */
   readonly ms: number;
@@ -17,7 +17,7 @@ export interface CrowdTask {
 interface CrowdResult {
   readonly queueing: number;
   readonly waiting: number;
-  /** While each in turn got its permit and gave it back. */
+  /** The same while each waiter in turn gets its permit and gives it back. */
   readonly handingOn: number;
   readonly taking: number;
   readonly givingBack: number;
@@ -25,7 +25,7 @@ interface CrowdResult {
 
 const ttl = 30_000;
 
-/** How many ask in one turn of the event loop: asking is work of the caller's own loop. */
+/** How many callers ask in a turn of the event loop: to ask is work of the caller's loop. */
 const batch = 1000;
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -65,10 +65,10 @@ async function pass(connection: Connection, limit: number): Promise<boolean> {
 
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   delay.reset();
-  // Its first timer is only where it counts from.
+  // The first timer only begins the count.
   await sleep(20);
   await work();
-  // A block is seen by the first timer after it.
+  // The first timer after a block shows its length.
   await sleep(20);
   return delay.max / 1e6;
 }

@@ -7,18 +7,18 @@ import type { Connection, Release } from '../peers/adapter.js';
 export interface EachKeyTask {
   readonly keys: number;
   readonly limit: number;
-  /** How many are asked for at the same time. */
+  /** How many permits are asked for at the same time. */
   readonly width: number;
 }
 
-/** What is left in the heap is counted after a garbage collection, in bytes a key. */
+/** Bytes in the heap for each key, after a garbage collection. */
 interface EachKeyResult {
   readonly usPerPair: number;
   readonly unusedBytes: number;
   readonly heldBytes: number;
 }
 
-/** Nothing is extended while it is counted. */
+/** No ticket is extended while bytes are counted. */
 const ttl = 600_000;
 
 setFlagsFromString('--expose-gc');
@@ -62,7 +62,7 @@ async function inTurns(
   }
 }
 
-/** What a collection frees late, by finalizers for example, has a moment to go. */
+/** Gives finalizers a moment after a garbage collection. */
 async function heapUsed(): Promise<number> {
   for (let round = 0; round < 3; round += 1) {
     if (typeof gc === 'function') Reflect.apply(gc, undefined, []);

@@ -2,7 +2,9 @@ import type { Connection, Release } from '../peers/adapter.js';
 
 const ttl = 600_000;
 
-/** One holds the only permit and one waits, before the first hand-off and after the last. */
+/**
+ * Before the first hand-off and after the last, a caller holds the only permit and another waits.
+ */
 export class HandOffs {
   #held: Release | undefined;
   #waiting: Promise<Release> | undefined;

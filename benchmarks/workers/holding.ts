@@ -5,17 +5,17 @@ import type { Connection, Release } from '../peers/adapter.js';
 export interface HoldTask {
   readonly names: readonly string[];
   readonly limit: number;
-  /** How many permits in all, going round the names. */
+  /** The number of permits, over all names in turn. */
   readonly count: number;
   readonly ttl: number;
-  /** Pause between two of them; 0: as fast as it goes. */
+  /** Pause between two permits; 0: none. */
   readonly gapMs: number;
 }
 
 /** How many permits are asked for at the same time. */
 const batch = 500;
 
-/** Permits that are held and nothing else. */
+/** Holds permits, and does nothing else. */
 export class Holding {
   readonly #releases: Release[] = [];
 

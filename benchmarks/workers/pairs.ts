@@ -2,7 +2,7 @@ import { quantile } from '../measure/quantile.js';
 import type { Connection } from '../peers/adapter.js';
 
 export interface PairsTask {
-  /** One for each loop, or one for all of them. */
+  /** A semaphore for each loop, or one that all share. */
   readonly names: readonly string[];
   readonly limit: number;
   readonly loops: number;

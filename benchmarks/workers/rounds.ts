@@ -1,14 +1,14 @@
 import type { Connection } from '../peers/adapter.js';
 
 export interface RoundsTask {
-  /** One for each caller, or one for all of them. */
+  /** A semaphore for each caller, or one that all share. */
   readonly names: readonly string[];
   readonly limit: number;
   readonly callers: number;
   readonly rounds: number;
 }
 
-/** Nothing is extended while it is counted what a pair costs. */
+/** No ticket is extended while the cost of a pair is counted. */
 const ttl = 600_000;
 
 export async function runRounds(connection: Connection, task: RoundsTask): Promise<void> {

@@ -1,4 +1,4 @@
-// One process of a benchmark. It does what its parent asks for, and ends with it.
+// A process of a benchmark. It does the tasks that its parent sends, and ends with its parent.
 import { onMessage, report } from '../../test/support/worker-side.js';
 import type { Connection } from '../peers/adapter.js';
 import { type PeerId, peerOf } from '../peers/catalog.js';
@@ -31,27 +31,30 @@ const tasks = {
   },
   /** Acquires and releases in a number of loops at once. */
   pairs: (task: PairsTask) => runPairs(connection(), task),
-  /** All callers acquire in one turn, then all release in one turn, so often. */
+  /** All callers acquire in one turn of the event loop, then all release in one turn; repeated. */
   rounds: (task: RoundsTask) => runRounds(connection(), task),
-  /** Acquires all keys at once, all or none, and releases them, so often. */
+  /** Acquires all keys at once, all or none, and releases them; repeated. */
   keyRounds: ({ keys, rounds }: { keys: readonly string[]; rounds: number }) =>
     runKeyRounds(connection(), keys, rounds),
   /** Takes a permit of each key and gives it back, then takes all and keeps them. */
   eachKey: (task: EachKeyTask) => runEachKey(connection(), task),
-  /** One holds the only permit and one waits; each release grants, and one more queues. */
+  /**
+   * A caller holds the only permit and another waits; each release grants, and a further caller
+   * queues.
+   */
   handOffs: ({ name, count }: { name: string; count: number }) =>
     handOffs.run(connection(), name, count),
   /** Starts callers that contend until the process ends. */
   contend: (task: ContendTask) => contention.start(connection(), task),
-  /** What they have done so far. */
+  /** The records of these callers so far. */
   records: () => contention.records,
-  /** How many permits they have got so far. */
+  /** The number of permits that these callers got so far. */
   tally: () => contention.granted,
   /** Takes permits and keeps them. */
   hold: (task: HoldTask) => holding.take(connection(), task),
-  /** Releases them all; reports how many had been lost. */
+  /** Releases these permits; reports how many had been lost. */
   letGo: () => holding.letGo(),
-  /** Waits for one permit of each name; reports when each was granted, in ms. */
+  /** Waits for a permit of each name; reports the time of each grant, in ms. */
   await: ({ names, ttl }: { names: readonly string[]; ttl: number }) =>
     Promise.all(
       names.map(async (name) => {

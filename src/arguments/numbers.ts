@@ -6,7 +6,7 @@ export function integer(
   min: number,
   max: number = Number.MAX_SAFE_INTEGER,
 ): number {
-  // Before any text of an error is made: `acquire` passes here each time.
+  // The text of an error is made only for a wrong value, because every `acquire` comes here.
   const fits = typeof value === 'number' && value >= min && value <= max;
   if (fits && Number.isInteger(value)) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;

@@ -1,25 +1,25 @@
 import { withoutCredentials } from './shown.js';
 
-/** Of commands whose arguments are passwords: `ioredis` puts the command into its errors. */
+/** Commands with passwords as arguments: `ioredis` puts the command into its errors. */
 const LOGIN_COMMAND = /^(?:auth|hello|acl|config)$/i;
 
 const SECRET_FIELD = /pass(?:word|wd|phrase)?$|secret|token|^auth$/i;
 
-/** How deep causes are looked into. */
+/** How many causes of causes are searched. */
 const DEEPEST = 8;
 
-/** Errors are shared: by all requests that one outage ends, for example. */
+/** Errors are shared, for example by all requests that an outage ends. */
 const known = new WeakMap<object, unknown>();
 
 /**
- * What a client threw, without credentials: logs print a cause with all its fields. It is the thing
- * itself where it has none, else a copy of the same class.
+ * An error of a client, without credentials, because logs print a cause with all its fields. An
+ * error without credentials is given as it is, any other as a copy of the same class.
  */
 export function safeCause(cause: unknown): unknown {
   try {
     return clean(cause, 0);
   } catch {
-    // A client that does not want to be looked at.
+    // A client's error may refuse to be read.
     return new Error('a cause that cannot be read');
   }
 }
@@ -28,7 +28,7 @@ function clean(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return withoutCredentials(value);
   if (typeof value !== 'object' || value === null || depth > DEEPEST) return value;
   if (!known.has(value)) {
-    // For causes that go in circles.
+    // A cause may be its own cause.
     known.set(value, value);
     known.set(value, cleanObject(value, depth + 1));
   }
@@ -45,7 +45,7 @@ function cleanObject(value: object, depth: number): object {
   );
   let isChanged = false;
   for (const [field, { value: own, enumerable = false }] of Object.entries(fields)) {
-    // No getter is called but that of a stack, which is one in newer versions of Node.js.
+    // Only the getter of `stack` is called: in newer versions of Node.js `stack` is a getter.
     const before: unknown = field === 'stack' ? Reflect.get(value, field) : own;
     const isSecret = typeof before === 'string' && SECRET_FIELD.test(field);
     const isPassword = isLogin && field === 'args' && Array.isArray(before);

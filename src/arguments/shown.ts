@@ -1,18 +1,18 @@
 import { inspect, type InspectOptions } from 'node:util';
 
-/** The most characters that a message shows of one value. */
+/** The most characters that a message shows of a value. */
 const MOST_SHOWN = 100;
 
 const HIDDEN = '***';
 
 /**
- * All that is before the last `@` of a URL: a password may contain every other sign, unescaped,
- * too. The second form is a URL that is percent-encoded as a whole, once or more often.
+ * The part of a URL before its last `@`: a password may contain any other character, also
+ * unescaped. The second form is a URL that is percent-encoded as a whole, once or more often.
  */
 const LOGIN = /((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)\S*@/gi;
 const ENCODED_LOGIN = /(%(?:25)*3a(?:%(?:25)*2f){2})\S*%(?:25)*40/gi;
 
-/** `?password=…`, which clients take, too. */
+/** `?password=…`, which clients also accept. */
 const SECRET_PARAMETER = /([?&][\w-]*(?:pass|password|passwd|secret|token|auth)=)[^&#\s]*/gi;
 
 /** A URL without its scheme. */
@@ -33,7 +33,7 @@ export function shown(text: string, most: number = MOST_SHOWN): string {
   return clean.length <= most ? clean : `${clean.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** The same in quotes. */
+/** The same, in quotes. */
 export function quoted(text: string, most: number = MOST_SHOWN): string {
   const whole = JSON.stringify(withoutCredentials(text));
   return whole.length <= most ? whole : `${whole.slice(0, most - 2).toWellFormed()}…"`;
@@ -41,7 +41,7 @@ export function quoted(text: string, most: number = MOST_SHOWN): string {
 
 /**
  * A refused value as an error message shows it, with its type: 100 characters at most, without
- * credentials. The contents of an object are not shown: they may be a password.
+ * credentials. It does not show the contents of an object, which may be a password.
  */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') {
@@ -76,7 +76,7 @@ function bareLogin(login: string): string {
   return login.includes('//') ? login : `${HIDDEN}@`;
 }
 
-/** What `console.log` shows of the objects of a class: its name and some fields. */
+/** Makes `console.log` show the objects of a class by their name and some fields. */
 export function showAs<T extends object>(
   { prototype }: { readonly prototype: T },
   fieldsOf: (shown: T) => object,

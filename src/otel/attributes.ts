@@ -15,14 +15,15 @@ export const TIMEOUT = 'redsem.acquire.timeout';
 export const WAITED = 'redsem.acquire.waited';
 export const ATTEMPTS = 'redsem.acquire.attempts';
 
-/** What `error.type` says: the class, as docs/reference/errors.md has it. */
+/** The value of `error.type`: the class, as in docs/reference/errors.md. */
 export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : '_OTHER';
 }
 
 /**
- * The same of a request that failed. A caller may abort it with any reason, and a metrics store
- * keeps a series for each type: what is neither of this package nor of the language is `_OTHER`.
+ * The value of `error.type` for a request that failed. A caller may abort with any reason, and a
+ * metrics store keeps a series for each type, so a class that is neither this package's nor the
+ * language's is `_OTHER`.
  */
 export function requestErrorType(error: unknown): string {
   const known = isRedsemError(error) || error instanceof DOMException;
@@ -34,7 +35,7 @@ export function errorMessage(error: unknown): string {
   return describe(error);
 }
 
-/** Instruments and attributes give durations in seconds. */
+/** Instruments and attributes have durations in seconds. */
 export function seconds(milliseconds: number): number {
   return milliseconds / 1000;
 }

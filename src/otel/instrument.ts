@@ -10,7 +10,7 @@ import { VERSION } from './version.js';
 const SCOPE = 'redsem';
 const OPTIONS = new Set('meterProvider tracerProvider groupBy semaphores'.split(' '));
 
-// What runs on a provider, for however many callers.
+// The parts that run on each provider, however many callers share them.
 const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
 const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
   (one, other) => one === other || behind(one) === behind(other),
@@ -18,32 +18,32 @@ const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
 
 /** The options of `instrument`. */
 export interface InstrumentOptions {
-  /** Default: the global one, as it is at the call: set it before. */
+  /** Default: the global provider at the moment of the call, so set it before. */
   readonly meterProvider?: MeterProvider | undefined;
-  /** Default: the global one. */
+  /** Default: the global provider. */
   readonly tracerProvider?: TracerProvider | undefined;
   /**
-   * What metrics report as `redsem.semaphore.name`. A metrics store keeps a time series for each
-   * value, and a `KeyedMutex` makes a name for each key: give few values there. Spans keep the name
-   * itself. Default: the name.
+   * Gets a semaphore's name and gives the attribute `redsem.semaphore.name` of its metrics. A
+   * metrics store keeps a time series for each value, and a `KeyedMutex` makes a name for each key:
+   * give few values there. Spans have the name itself. Default: the name.
    */
   readonly groupBy?: ((name: string) => string) | undefined;
   /**
-   * Semaphores whose budgets and groups are reported as gauges, over all processes: each collection
-   * calls `inspect` of each. Default: none.
+   * Semaphores whose budgets and groups are reported as gauges, over all processes. Each collection
+   * calls `inspect` once for each of these. Default: none.
    */
   readonly semaphores?: readonly Inspected[] | undefined;
 }
 
 /**
- * Reports to OpenTelemetry what all semaphores of this process do, from now on: metrics and spans
- * are listed in the guide on telemetry. Modelled on the conventions for connection pools
+ * Reports to OpenTelemetry, from now on, what all semaphores of this process do. The page on
+ * telemetry lists the metrics and spans. They follow the conventions for connection pools
  * (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/); held, waited, overages
- * and reclaims are the counts of Sidekiq Enterprise's concurrent limiter. On a provider that is
- * instrumented already, nothing is counted a second time: the two share what runs there, with the
- * `groupBy` of the first, until both have ended it.
- * @returns ends it: nothing more is reported, permits held leave the count, open spans end. May be
- *   called twice
+ * and reclaims are the counts of Sidekiq Enterprise's concurrent limiter. A second call on the same
+ * provider counts nothing twice: both calls share the parts on it, with the `groupBy` of the first,
+ * until both have ended.
+ * @returns a function that ends the reports: permits held leave the count, open spans end. It may
+ *   be called twice
  */
 export function instrument(options: InstrumentOptions = {}): () => void {
   checkOptions(options, OPTIONS);
@@ -67,7 +67,7 @@ export function instrument(options: InstrumentOptions = {}): () => void {
   };
 }
 
-/** The global provider hands on to the provider that was, or will be, registered. */
+/** The global provider forwards to the provider that was, or will be, registered. */
 function behind(provider: TracerProvider): TracerProvider {
   return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

@@ -1,8 +1,8 @@
 import type { Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
 
 /**
- * In seconds: bounds that the conventions name for the duration of a request, and longer ones for a
- * wait.
+ * Bounds of histograms in seconds: the bounds that the conventions name for the duration of a
+ * request, and longer bounds for a wait.
  */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const USE_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 14_400];

@@ -24,14 +24,14 @@ interface Held {
 }
 
 /**
- * Counts what happens. What began before it listened is left out on both sides, so that no level
- * goes below zero.
+ * Counts the events of semaphores. It ignores the end of a call or a hold that began before it
+ * listened, so that no level goes below zero.
  */
 export class PermitMetrics {
   readonly #instruments: Instruments;
   readonly #groupBy: (name: string) => string;
   readonly #subscriptions = new Subscriptions();
-  /** By ticket id. */
+  /** Held permits by ticket id. */
   readonly #held = new Map<string, Held>();
   readonly #pending = new Map<AcquireContext, Attributes>();
 
@@ -41,7 +41,7 @@ export class PermitMetrics {
     this.#listen();
   }
 
-  /** Ends listening; held permits and pending requests leave the levels. */
+  /** Stops listening. Held permits and pending requests leave the levels. */
   end(): void {
     this.#subscriptions.end();
     for (const id of this.#held.keys()) this.#forget(id);
@@ -83,7 +83,7 @@ export class PermitMetrics {
     const about = this.#about(name);
     this.#held.set(id, { permits: slots.length, about });
     this.#instruments.held.add(slots.length, about);
-    // An adopted ticket was not waited for.
+    // No request waited for an adopted ticket.
     if (attempts > 0) this.#instruments.waitTime.record(seconds(waited), about);
   }
 
@@ -107,15 +107,15 @@ export class PermitMetrics {
     if (lost === undefined) this.#instruments.useTime.record(seconds(heldFor), about);
     const permits = this.#forget(id);
     if (released || lost === 'closed') return;
-    // Not where the holder stopped as soon as it was notified, inside the margin that its lease has
-    // for that.
+    // A holder that stopped as soon as it was notified is no overage: its lease has a margin for
+    // that.
     const unnoticed = lost === undefined && error === undefined;
     if (unnoticed || overrun > 0) this.#instruments.overages.add(1, about);
-    // Zero where its loss was reported before: those permits are counted.
+    // Zero if the loss was reported before: then these permits are counted already.
     this.#instruments.reclaims.add(permits, about);
   }
 
-  /** Takes a ticket off the level. Gives how many permits it had; 0 where it is not known. */
+  /** Takes a ticket off the level. Returns the number of its permits; 0 for an unknown ticket. */
   #forget(id: string): number {
     const held = this.#held.get(id);
     if (held === undefined) return 0;

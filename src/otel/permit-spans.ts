@@ -33,15 +33,15 @@ interface Acquiring {
 }
 
 /**
- * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both
- * are children of the span in which the caller asked, because a grant arrives in no caller's
- * context.
+ * Makes a span for each call of acquire, and a span for each hold, from the grant to release or
+ * loss. Both are children of the caller's span at the call, because a grant arrives outside of the
+ * caller's context.
  */
 export class PermitSpans {
   readonly #tracer: Tracer;
   readonly #subscriptions = new Subscriptions();
   readonly #acquiring = new Map<AcquireContext, Acquiring>();
-  /** By ticket id: granted, and its caller does not know yet. */
+  /** By ticket id: a grant of which the caller does not know yet. */
   readonly #granted = new Map<string, GrantMessage>();
   /** By ticket id. */
   readonly #holds = new Map<string, Span>();
@@ -51,7 +51,7 @@ export class PermitSpans {
     this.#listen();
   }
 
-  /** Ends listening, and the spans that are open. */
+  /** Stops listening, and ends the open spans. */
   end(): void {
     this.#subscriptions.end();
     for (const { span } of this.#acquiring.values()) span.end();
@@ -79,7 +79,7 @@ export class PermitSpans {
       [SEMAPHORE_NAME]: withoutCredentials(name),
       [PERMITS]: permits,
     };
-    // No limit is expressed by leaving it out: exporters have no way to write Infinity.
+    // A call without a limit has no such attribute, because exporters cannot write Infinity.
     if (Number.isFinite(timeout)) attributes[TIMEOUT] = seconds(Number(timeout));
     const options = { kind: SpanKind.INTERNAL, attributes };
     const span = this.#tracer.startSpan('redsem acquire', options, parent);
@@ -103,7 +103,7 @@ export class PermitSpans {
   }
 
   #onGrant(grant: GrantMessage): void {
-    // An adopted permit was not acquired.
+    // No call acquired an adopted permit.
     if (grant.attempts === 0) this.#startHold(grant, context.active());
     else this.#granted.set(grant.id, grant);
   }
@@ -149,7 +149,8 @@ export class PermitSpans {
   }
 
   #endHold(id: string, problem: string | undefined, error?: unknown): void {
-    // Still there where its call began before anybody listened, or failed beside the grant.
+    // A hold is still there if its call began before the listening did, or if the call failed
+    // although the permit was granted.
     this.#granted.delete(id);
     const span = this.#holds.get(id);
     if (span === undefined) return;

@@ -1,4 +1,4 @@
-/** What ends. */
+/** A part that can be ended. */
 interface Part {
   end(): void;
 }
@@ -9,7 +9,10 @@ interface Shared<Provider, P extends Part> {
   users: number;
 }
 
-/** One part on each provider, however many want it; it ends with the last of them. */
+/**
+ * Makes a single part for each provider, however many callers want it. The part ends with its last
+ * caller.
+ */
 export class SharedParts<Provider, P extends Part> {
   readonly #same: (one: Provider, other: Provider) => boolean;
   readonly #running = new Set<Shared<Provider, P>>();
@@ -18,7 +21,7 @@ export class SharedParts<Provider, P extends Part> {
     this.#same = same;
   }
 
-  /** @returns ends it for this caller; may be called twice */
+  /** @returns a function that ends the part for this caller; it may be called twice */
   share(provider: Provider, make: () => P): () => void {
     const shared = this.#find(provider) ?? { provider, part: make(), users: 0 };
     this.#running.add(shared);

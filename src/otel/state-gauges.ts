@@ -8,9 +8,10 @@ import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';
 export type Inspected = Pick<SemaphoreLike, 'name' | 'inspect'>;
 
 /**
- * Reports what the server knows of budgets and groups: each collection calls `inspect`. A failed
- * `inspect` leaves its semaphore out of that collection, and OpenTelemetry reports the error.
- * @returns ends it
+ * Reports the state of budgets and groups in the server: each collection calls `inspect`. If an
+ * `inspect` fails, that collection has no values of its semaphore, and OpenTelemetry reports the
+ * error.
+ * @returns a function that ends the reports
  */
 export function gaugeState(
   meter: Meter,
@@ -32,7 +33,7 @@ export function gaugeState(
       result.observe(limit, budget.burst, aboutBudget);
     }
     for (const [group, permits] of heldByGroup(holders)) {
-      // Holders without a group are a group only where a limit counts them as such.
+      // Holders without a group count as a group only if there is a `groupLimit`.
       if (group === '' && groupLimit === undefined) continue;
       result.observe(held, permits, { ...about, [GROUP_NAME]: withoutCredentials(group) });
     }

@@ -11,7 +11,7 @@ import type {
 } from '../telemetry.js';
 
 /**
- * A call that has ended: `result` is a handle, null where no permit was free, undefined after an
+ * A call that has ended. `result` is a handle, null if no permit was free, undefined after an
  * error.
  */
 export interface EndedAcquire extends AcquireContext {
@@ -19,7 +19,7 @@ export interface EndedAcquire extends AcquireContext {
   readonly error?: unknown;
 }
 
-/** Channels by their names, so that several copies of the package in one process are all heard. */
+/** Channels by their names, so that every copy of the package in a process is heard. */
 interface Messages {
   'tracing:redsem:acquire:start': AcquireContext;
   'tracing:redsem:acquire:asyncStart': EndedAcquire;
@@ -41,8 +41,8 @@ export class Subscriptions {
   readonly #undo: (() => void)[] = [];
 
   on<Name extends keyof Messages>(name: Name, listener: (message: Messages[Name]) => void): void {
-    // A channel's messages are unknown to the compiler; that it is this type, the publisher's own
-    // declaration says.
+    // The compiler does not know the messages of a channel. The publisher declares them as this
+    // type.
     const { heard }: Heard = { heard: listener };
     subscribe(name, heard);
     this.#undo.push(() => unsubscribe(name, heard));

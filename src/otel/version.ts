@@ -1,2 +1,2 @@
-/** As in package.json: `npm run release:check` holds the two together. */
+/** The version in package.json: `npm run release:check` compares the two. */
 export const VERSION = '0.1.0';

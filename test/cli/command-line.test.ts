@@ -16,7 +16,7 @@ import { redsemHere } from './in-process.js';
 const COMMANDS = 'run status list watch limit rate budget revoke completion'.split(' ');
 
 describe('the command line', () => {
-  it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
+  it('has a help that lists the commands, and a help for each command, in lines that fit a terminal', async () => {
     const { stdout: all } = await redsemHere(['--help']);
     for (const name of COMMANDS) {
       expect(all).to.match(new RegExp(`^  ${name} +\\S`, 'm'));
@@ -158,7 +158,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('reads every part of a URL, and shows no password of a wrong one', () => {
+  it('reads every part of a URL, and shows no password of a wrong URL', () => {
     const login = { username: 'us@er', password: 'p/w' };
     const socket = { path: '/run/r@x.sock', database: 2 };
     for (const [url, parts] of [
@@ -184,7 +184,7 @@ describe('the command line', () => {
     }
   });
 
-  it('shows no password in any error, whatever argument or variable has one', async () => {
+  it('shows no password in any error, whichever argument or variable has it', async () => {
     const url = 'redis://user:hunter2@127.0.0.1:1';
     const ofRun = ['limit', 'rate', 'timeout', 'pass-fd'];
     const lines = [

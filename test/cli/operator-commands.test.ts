@@ -151,7 +151,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     });
   });
 
-  it('show the readable semaphores beside those that another program has damaged', async () => {
+  it('show the readable semaphores beside semaphores that another program has damaged', async () => {
     const prefix = ['--prefix', 'hurt'];
     await withSemaphores(server(), async (open) => {
       const { id } = await open('whole', 2, 'hurt').acquire();

@@ -28,7 +28,7 @@ const STUBBORN = `(trap '' TERM; echo up; while :; do sleep 0.02; done) & wait`;
 describeWithServer('redsem run and signals', (server) => {
   const start = (...args: string[]) => startRedsem(['run', ...args], { url: server().url });
 
-  it('passes signals on to the command and what it has started, and exits with its code', async () => {
+  it('passes signals on to the command and its child processes, and exits with its code', async () => {
     const running = start('tree', '--', 'sh', '-c', TREE);
     await running.shows('up');
     running.child.kill('SIGUSR1');
@@ -101,7 +101,7 @@ describeWithServer('redsem run and signals', (server) => {
     expect((await running.end('SIGTERM')).code).to.equal(143);
   });
 
-  it('ends the command and what it has started when the permit is lost, kills what still runs, and exits with 79', async () => {
+  it('ends the command and its child processes when the permit is lost, kills the rest, and exits with 79', async () => {
     const lost = async (name: string, script: string, lose: () => unknown): Promise<string> => {
       // A revocation is heard of with the next extension. A shorter ttl may be over before the
       // command is up.

@@ -50,7 +50,7 @@ describeWithServer('redsem run', (server) => {
     );
   });
 
-  it('goes by a stored limit, and says that others use another one unless --quiet is given', async () => {
+  it('uses a stored limit, and says that others use another limit unless --quiet is given', async () => {
     await withSemaphore(server(), 'stored', 1, async (own) => {
       await own.setLimit(2);
       await own.acquire();

@@ -108,7 +108,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
     expect((await watching.result).stdout).to.contain(LEAVE_SCREEN);
   });
 
-  it('shows more on a terminal than in a pipe: bars, what was changed, what run waits for', async () => {
+  it('shows more on a terminal than in a pipe: bars, changes, the wait of run', async () => {
     await withSemaphore(server(), 'deploys', 2, async (own) => {
       const held = [await own.acquire(), await own.acquire()];
       const program = startOnTerminal(

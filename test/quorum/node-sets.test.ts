@@ -118,7 +118,7 @@ describe('sets of nodes', () => {
   }
 
   for (const away of [0, 2 * TTL]) {
-    it(`a client that lists another node gets nothing while somebody holds, one node having been empty after ${away} ms`, async () => {
+    it(`a client that lists another node gets no permit while another client holds one, if a node was empty after ${away} ms`, async () => {
       fixture.node(1).fate = dead;
       await fixture.take('old.1');
       for (let passed = 0; passed < away; passed += TTL / 4) {
@@ -135,7 +135,7 @@ describe('sets of nodes', () => {
     });
   }
 
-  it('a refused client keeps nobody else from acquiring, and may acquire one ttl after the last use', async () => {
+  it('a refused client holds no other client up, and may acquire one ttl after the last use', async () => {
     fixture.join('other', 'abd');
     await takeBriefly('old.0');
     for (let i = 1; i <= 10; i += 1) {

@@ -7,7 +7,7 @@ import { AT_ONCE, dead, HUNG } from './troubled-node.js';
 
 const NOTHING = onAll([]);
 
-describe('what was taken for nothing', () => {
+describe('permits of an acquisition that failed', () => {
   let fixture: QuorumFixture;
 
   beforeEach(() => {

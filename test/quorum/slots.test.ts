@@ -59,7 +59,7 @@ describe('slots won by majority', () => {
 });
 
 describe('fencing tokens of a quorum', () => {
-  it('are given together with the slot: a token from before somebody else had it would be too low', async () => {
+  it('are given together with the slot: an older token would be lower than that of a later holder', async () => {
     const fixture = new QuorumFixture(3, 2);
     fixture.node(1).memory.skew = 5;
     const backend = (...delays: (readonly (number | undefined)[])[]): QuorumBackend => {
@@ -89,7 +89,7 @@ describe('fencing tokens of a quorum', () => {
     expect(later.fencingToken).to.be.above(earlier.fencingToken);
   });
 
-  it('are ahead of the clocks by no more than one call may take, however late a reply was', async () => {
+  it('are ahead of the clocks by at most the time of a call, however late a reply was', async () => {
     const fixture = new QuorumFixture(3, 1);
     for (const node of fixture.nodes) node.fate = () => ({ request: 1, reply: 5000 });
     await errorOf(fixture.tryFor('a.1'), QuorumError);

@@ -24,7 +24,7 @@ function client(): RedisConnection {
 }
 
 describe('an array of clients', () => {
-  it('is one backend whatever array they come in, and another in another order', () => {
+  it('is one backend in any array, and another backend in another order', () => {
     const [a, b, c] = [client(), client(), client()];
     expect(backendOf([a, b, c])).to.equal(backendOf([a, b, c]));
     expect(backendOf([a, b, c])).not.to.equal(backendOf([a, b]));
@@ -47,7 +47,7 @@ describe('an array of clients', () => {
     expect(backend).to.be.instanceOf(QuorumBackend);
   });
 
-  it('refuses what needs a queue, and more permits than one call can ask for', async () => {
+  it('refuses options of a queue, and more permits than a call can ask for', async () => {
     const targets = [client(), client(), client()];
     const rate = { permits: 100, per: 60_000 };
     for (const option of [{ rate }, { maxWaiting: 5 }]) {
@@ -133,7 +133,7 @@ describe('named clients', () => {
     }
   });
 
-  it('must be listed, each in one list at least and by its name, with options of the right types', () => {
+  it('must each be in a list, by name, with options of the right types', () => {
     for (const wrong of [[], [[]], [['a']], [['a', 'b', 'c', 'd']], [['a', 'a', 'b', 'c']]]) {
       expect(lists(wrong)).to.throw(RangeError, 'nodes a, b, c');
     }
@@ -182,7 +182,7 @@ describe('the name of a node', () => {
     }
   });
 
-  it('is unknown where there is no one address', () => {
+  it('is unknown for a client without a single address', () => {
     const addresses = [{ host: 'a', port: 1 }];
     const shy = Object.defineProperty(client(), 'options', {
       get: () => {

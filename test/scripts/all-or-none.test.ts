@@ -31,7 +31,7 @@ describeOnBoth('all tickets or none', (make) => {
     return { one, calls, acquire10, state };
   }
 
-  it('take one call where all are free, and are the same where it runs twice', async () => {
+  it('take one call if all are free, and are the same if it runs twice', async () => {
     for (const limit of [1, 2]) {
       const { one, acquire10, state } = severalOf(limit);
       await one.take('w.1');
@@ -133,7 +133,7 @@ describeOnBoth('all tickets or none', (make) => {
     expect(kinds((await one.acquireTogether('c.1')) as AcquireReply)).to.deep.equal(['granted']);
   });
 
-  it('take one call where a ticket lives longer than usual', async () => {
+  it('take one call if a ticket lives longer than usual', async () => {
     const { acquire10 } = severalOf();
     const all = await acquire10(() => ({ ttl: 7 * HOUR }));
     expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
@@ -149,7 +149,7 @@ describeOnBoth('all tickets or none', (make) => {
     expect(inTime?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
   });
 
-  it('are not asked for where calls cannot be one', async () => {
+  it('are not asked for if one call cannot do it', async () => {
     const { one, calls, acquire10 } = severalOf(3);
     for (const requests of [
       [],

@@ -78,7 +78,7 @@ describeWithServer('a semaphore under attack', (server) => {
     }
   });
 
-  it('hands a permit of limit 1 over, and releases it once, by one id a call', async () => {
+  it('hands a permit of limit 1 over, and releases it once, with one id per call', async () => {
     const one = make({ limit: 1 });
     await one.take('a.1');
     expect(kinds(await one.acquire('b.1'))).to.deep.equal(['queued']);

@@ -66,7 +66,7 @@ describeWithServer('keys of a semaphore', (server) => {
     }
     const WAITING = ['b.2.4', 'c.1', 'e.1.7', 'e.2.7', 'e.3.9'];
 
-    it('are each of those that there can be', async () => {
+    it('are exactly the keys that there can be', async () => {
       const parts = new Set(Object.keys(await (await busy()).state()));
       expect([...parts]).to.have.members(LOSSES.slice(0, 10).flat());
     });
@@ -346,7 +346,7 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.expectNothingLeft();
   });
 
-  it('lose very many expired tickets over several calls, and no call counts one of those that are left', async () => {
+  it('lose very many expired tickets over several calls, and no call counts an expired ticket', async () => {
     const one = make({ limit: 2000, ttl: 1000 });
     const left = (): Promise<number> =>
       one.redis.zcount(one.keyOf('tickets'), 0, '(9000000000000000');

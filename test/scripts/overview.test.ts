@@ -35,7 +35,7 @@ describeOnBoth('the overview', (make) => {
 });
 
 describeWithServer('the overview on a server', (server) => {
-  it('shows one that is damaged beside the others, and ends early where there are many tickets', async () => {
+  it('shows a damaged semaphore beside the others, and ends early if there are many tickets', async () => {
     const one = new RedisFixture(server(), { limit: 100_000 });
     const [first, hurt, text] = [
       one.key,

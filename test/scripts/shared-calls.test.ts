@@ -21,7 +21,7 @@ describeWithServer('calls of many semaphores, on Redis', (server) => {
     ...rest,
   });
 
-  it('may name one semaphore twice, and give each call the outcome of its request', async () => {
+  it('may name a semaphore twice, and give each call the outcome of its request', async () => {
     const fixture = new RedisFixture(server());
     const [one, two] = keys('twice', 2);
     if (one === undefined || two === undefined) throw new Error('expected two keys');

@@ -95,7 +95,7 @@ describeWithServer('what goes over the wire', (server) => {
         await mutex.close();
       });
 
-      it('is one command where too many wait already, for any number of requests', async () => {
+      it('is one command for any number of requests when the queue is full', async () => {
         const sem = new Semaphore(client.target, `full-${kind}`, { limit: 1, maxWaiting: 0 });
         const holder = await sem.acquire();
         await watched.names();

@@ -80,7 +80,7 @@ describeWithServer('a client that cannot work', (server) => {
     },
   );
 
-  it('without a password hears that it needs one, by library and command', async () => {
+  it('without a password gets an error that names library and command', async () => {
     await server().command('ACL', 'SETUSER', 'default', 'off');
     const client = new Redis(server().url, { lazyConnect: true, enableReadyCheck: false });
     client.on('error', () => {});

@@ -97,7 +97,7 @@ describe('diagnostics channels', () => {
     expect(release).to.include({ id: handle.id, lost: 'closed', overrun: 0 });
   });
 
-  it('carry each extension, and why one failed', async () => {
+  it('carry each extension, and the error of a failed one', async () => {
     const handle = await open({ extendEvery: 0 }).acquire();
     const broken = new Error('read ECONNRESET');
     const extend = backend.extend.bind(backend);

@@ -102,8 +102,12 @@ describe('the dashboard and the alerts', () => {
   let sent: Map<string, Set<string>>[];
 
   before(async () => {
-    otel = new OtelFixture(NAME);
+    const backend = new MemoryBackend({ clock: new ManualClock() });
+    const budgets = { tokens: { amount: 100, per: 60_000 } };
+    const shared = new Semaphore(backend, 'shared', { limit: 1, budgets });
+    otel = new OtelFixture(NAME, { semaphores: [shared] });
     await sendEverything();
+    await shared.acquire({ group: 'a', cost: { tokens: 1 } });
     const resourceMetrics = await otel.resourceMetrics();
     const packaged = new PrometheusSerializer().serialize(resourceMetrics);
     sent = [packaged, prometheusText(resourceMetrics)].map(labelsIn);
@@ -150,7 +154,7 @@ describe('the dashboard and the alerts', () => {
       const asked = [...names, /_(sum|use_time(_seconds)?_count)$/];
       const unused = [...metrics.keys()].filter((one) => !asked.some((name) => name.test(one)));
       expect(unused).to.deep.equal([]);
-      expect(metrics.size).to.equal(11 + 2 * 3);
+      expect(metrics.size).to.equal(14 + 2 * 3);
     }
     expect(alerts.map(({ alert }) => alert)).to.have.length(3);
   });

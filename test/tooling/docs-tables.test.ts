@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { readPages } from '../../verification/docs/markdown-samples.js';
+import { leastRights } from '../../verification/support/least-rights.js';
 import { ROOT } from './run-program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -14,7 +16,24 @@ function rowsOf(text = ''): string[][] {
   });
 }
 
+it('samples in the README and the docs fit the column of the site: 80 characters', () => {
+  const pages = readPages().filter(({ path }) => /^(README|docs\/(?!evidence))/.test(path));
+  const wide = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/^```(?:ts|js|sh)\n(.*?)^```$/gms)]
+      .flatMap(([, code = '']) => code.split('\n'))
+      .filter((line) => line.length > 80 && !line.includes('// ioredis:'))
+      .map((line) => `${path}: ${line}`),
+  );
+  expect(wide).to.deep.equal([]);
+});
+
 describe('tables of the docs', () => {
+  it('list the rights that the tests give to a user, letter for letter', () => {
+    const command = `ACL SETUSER redsem on >secret resetkeys resetchannels -@all ${leastRights.join(' ')}`;
+    for (const page of ['errors', 'redis'])
+      expect(read(`docs/reference/${page}.md`).split(/[`\n]/), page).to.include(command);
+  });
+
   it('compare with the peers in every cell, with a test of ours and a source for every row', () => {
     const page = read('docs/explanation/comparison.md');
     const [features = [], sources = []] = page

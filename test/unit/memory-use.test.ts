@@ -45,7 +45,7 @@ describe('a handle without a reference', () => {
     return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
   }
 
-  it('is extended no more: its permit comes back, with one warning', async () => {
+  it('is not extended any more: its permit comes back, with one warning', async () => {
     const kept = await semaphore.acquire();
     const looked = await warningsOf((handle) => {
       const listener = (): void => {};

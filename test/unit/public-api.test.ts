@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 import * as api from '../../src/index.js';
@@ -174,6 +175,24 @@ describe('the public API', () => {
     expect((await webView(backend, view)(new Request('http://localhost/'))).status).to.equal(200);
     expect(() => new Keeper(keeper)).to.throw('expected one of ioredis, redis and module');
     instrument(telemetry)();
+  });
+
+  it('has each option in a table of the docs', () => {
+    const tables = {
+      'reference/options.md, Options of Semaphore': { limit: 1, ...options },
+      'reference/options.md, Options of acquire and use': acquire,
+      'reference/options.md, Options of Keeper': keeper,
+      'reference/telemetry.md, Options of instrument': telemetry,
+      'guides/web-view.md, Options': view,
+    };
+    for (const [where, known] of Object.entries(tables)) {
+      const [path = '', heading = ''] = where.split(', ');
+      const page = readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+      const [, section = ''] = page.split(new RegExp(`^#+ ${heading}$`, 'm'));
+      const [text = ''] = section.split(/^#/m);
+      const names = [...text.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+      expect(names, where).to.have.members(Object.keys(known));
+    }
   });
 
   it('has interfaces that its own classes and a fake implement', async () => {

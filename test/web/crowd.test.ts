@@ -54,7 +54,7 @@ describe('many at the web view', () => {
     await page.cancel();
   });
 
-  it('looks in turn at as many semaphores as it may; another one gets 503', async () => {
+  it('looks in turn at the most semaphores that it may; a further semaphore gets 503', async () => {
     const { clock, view } = viewFixture();
     const list = await open(view, '');
     const pages = await Promise.all(
@@ -79,7 +79,7 @@ describe('many at the web view', () => {
     expect((await response).status).to.equal(200);
   });
 
-  it('a long list, one call for each semaphore, does not hold up the page of one', async () => {
+  it('a long list, with a call for each semaphore, does not hold up the page of a semaphore', async () => {
     const names = Array.from({ length: 100 }, (_, i) => `listed${i}`);
     const { clock, backend, view } = viewFixture({ names });
     Object.assign(backend, { overview: undefined });

@@ -12,7 +12,7 @@ function recorder() {
 }
 
 describe('what fails in the web view', () => {
-  it('one response of authorize for all requests is sent to each of them', async () => {
+  it('a response that authorize gives for all requests is sent to each', async () => {
     const denied = new Response('please log in', { status: 401 });
     const { told, onError } = recorder();
     const { view } = viewFixture({ authorize: () => denied, onError });

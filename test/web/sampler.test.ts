@@ -24,7 +24,7 @@ function onMemory() {
 const ignore = (): void => undefined;
 
 describe('the sampler', () => {
-  it('sees all names, forgets no used name, counts what was granted between looks, and keeps 15 minutes', async () => {
+  it('sees all names, forgets no used name, counts grants between looks, and keeps 15 minutes', async () => {
     const { clock, sampler, open } = onMemory();
     const [jobs, idle] = [open('jobs', 2), open('idle')];
     await idle.setLimit(4);

@@ -118,7 +118,7 @@ describe('attacks on the web view', () => {
     expect(sent).to.be.below(10 * 1024);
   });
 
-  it('no data and no change without the token, and never by one in the URL or a cookie', async () => {
+  it('gives no data and makes no change without the token, nor with a token in the URL or a cookie', async () => {
     const { view } = viewFixture({ actions: true, token: TOKEN });
     const asked = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
       (await get(view, path, headers)).status;

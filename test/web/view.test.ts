@@ -67,7 +67,7 @@ describe('the web view', () => {
     ]);
   });
 
-  it('shows what is used of each budget, and what each group holds of its limit', async () => {
+  it('shows how much of each budget is used, and how much of its limit each group holds', async () => {
     const { backend, clock, view } = viewFixture();
     const tokens = { amount: 100, per: 1000, burst: 50 };
     const budgets = { tokens, dollars: { amount: 9, per: 60_000 } };
@@ -128,7 +128,7 @@ describe('the web view', () => {
     await holder.release();
   });
 
-  it('shows slots, the queue, what it saw of the last minutes, and losses', async () => {
+  it('shows slots, the queue, the history of the last minutes, and losses', async () => {
     const { clock, view, open } = viewFixture();
     const jobs = open('jobs', 3, 'worker 1');
     const pair = await jobs.acquire({ permits: 2 });

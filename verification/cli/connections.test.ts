@@ -17,7 +17,7 @@ for (const client of ['redis', 'ioredis']) {
   const call = (url: string, command: string, ...args: string[]) =>
     redsem([command, '--client', client, ...args], { url });
 
-  /** `run`, `list` and `limit` over a connection: what the library does, and what is beside it. */
+  /** `run`, `list` and `limit` over a connection: calls of the library, and calls beside it. */
   async function expectAllToWork(url: string, ...options: string[]): Promise<void> {
     const ran = await call(url, 'run', ...options, client, ...SCRIPT);
     expect(ran).to.deep.equal({ code: 0, signal: null, stdout: 'in slot 0\n', stderr: '' });

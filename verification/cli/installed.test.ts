@@ -27,7 +27,7 @@ describeWithServer('redsem as it is installed', (server) => {
     return runProgram(program, { env, cwd: elsewhere });
   }
 
-  // The clients come one by one: each test starts with what the one before has installed.
+  // The clients are installed one by one: each test starts with the packages of the previous test.
   it('says which clients there are when none is installed, and needs none for its help', async () => {
     const none = await call(['list']);
     expect(none).to.include({ code: 69, stdout: '' });
@@ -42,7 +42,7 @@ describeWithServer('redsem as it is installed', (server) => {
     expect(stdout.trim()).to.equal(Reflect.get(manifest, 'version'));
   });
 
-  it('takes the client of the project in which npx was called, and else no foreign one', async () => {
+  it('takes the client of the project in which npx was called, and no other client', async () => {
     link(elsewhere, 'redis');
     expect((await call(['list'])).code).to.equal(69);
     expect(await call(['list'], 'exec')).to.deep.include({ code: 0, stderr: '' });
@@ -65,7 +65,7 @@ describeWithServer('redsem as it is installed', (server) => {
   });
 });
 
-/** In place of one that is there. */
+/** Replaces an existing file. */
 function link(project: string, name: string, from: string = name): void {
   const path = join(project, 'node_modules', name);
   mkdirSync(join(project, 'node_modules'), { recursive: true });

@@ -4,7 +4,7 @@ import { Program } from '../../test/tooling/run-program.js';
 
 const LONGEST = 15_000;
 
-/** Runs without what this machine has: neither REDIS_URL nor programs on PATH. */
+/** Runs without REDIS_URL, and without programs on PATH. */
 function startDemo(args: string, env: NodeJS.ProcessEnv = {}): Program {
   const demo = [process.execPath, '--import', import.meta.resolve('tsx'), 'demo/main.ts'];
   const bare = { REDIS_URL: '', REDIS_SERVER: '', ...env };

@@ -28,7 +28,7 @@ describeWithServer('examples', (server) => {
     }
   });
 
-  it('nightly-job: one of many replicas does it, once a date, or another where it fails', async () => {
+  it('nightly-job: one of many replicas does it, once a date, or another replica if it fails', async () => {
     const replicas = ['1', '2', '3'].map(() => run('nightly-job.ts', '2026-01-01'));
     const results = await Promise.all(replicas);
     const other = 'another replica does it\n';

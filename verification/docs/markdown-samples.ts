@@ -13,7 +13,7 @@ export interface Sample {
   readonly code: string;
   /** The client package that it imports; a sample without a client needs none. */
   readonly client: ClientPackage | undefined;
-  /** What it prints, from the `text` block that follows it. */
+  /** Its output, from the `text` block that follows it. */
   readonly output: string | undefined;
   /** The packages that it imports beside redsem and its client. */
   readonly packages: readonly string[];
@@ -28,7 +28,7 @@ export interface Page {
 const BESIDE_DOCS =
   'README.md CONTRIBUTING.md SECURITY.md examples/README.md benchmarks/README.md verification/formal/README.md';
 
-/** All pages in docs, and those that they link to or that link to them. */
+/** All pages in docs, and pages that they link to or that link to them. */
 export function readPages(): Page[] {
   const entries = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
   const pages = entries.filter((path) => path.endsWith('.md') && !/node_modules|html/.test(path));
@@ -58,7 +58,7 @@ function packagesOf(code: string): string[] {
   return names.filter((name) => !known.includes(name));
 }
 
-/** What differs between the clients, as the README and docs/getting-started.md say it. */
+/** Replaces the lines that differ between the clients, as the README says. */
 function withClient(client: ClientPackage, code: string): string {
   if (client === 'ioredis') {
     return code

@@ -14,7 +14,7 @@ const WITH_TSX = [
   OWN_SERVERS,
 ];
 
-/** What a reader of the docs has: an empty project for each client package, and running servers. */
+/** The surroundings of a reader: an empty project for each client package, and running servers. */
 export class ReaderProjects {
   readonly all: readonly PackedProject[];
   readonly #of: Readonly<Record<ClientPackage, PackedProject>>;

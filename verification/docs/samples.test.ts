@@ -61,6 +61,19 @@ describeStarted(SUITE, noServer(), start, (projects) => {
     expect(ioredis).to.have.length(redis?.length ?? 0);
   });
 
+  it('differ between the clients by the three lines that the README shows', () => {
+    const [, shown = ''] = /^```js\n(.*?)^```$/ms.exec(readme) ?? [];
+    const [first, other] = samples.filter(({ title }) => title.startsWith('README.md, sample 1'));
+    const before = new Set(first?.code.split('\n'));
+    const changed = other?.code.split('\n').filter((line) => !before.has(line));
+    expect(
+      shown
+        .replaceAll(/ +\/\/.*/g, '')
+        .trim()
+        .split('\n'),
+    ).to.deep.equal(changed);
+  });
+
   it('say what they need beside redsem, a client and a server on localhost', () => {
     for (const page of pages) {
       for (const { title, code, packages } of samplesOf(page)) {

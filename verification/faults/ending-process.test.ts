@@ -40,7 +40,7 @@ describeWithServer('a process that has done its work ends by itself', (server) =
       }
       await expectEnd(worker);
       if (ending === 'the server away') return;
-      // What nobody gave back comes back when its ttl is over.
+      // A permit that no process gave back comes back when its ttl is over.
       const left = ending === 'not released' && client !== 'memory' ? 1 : 0;
       expect(await new StoredSemaphore(server(), name).tickets()).to.have.length(left);
     });

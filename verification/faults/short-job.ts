@@ -2,7 +2,7 @@ import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 
-/** What has happened to its permit or its server when it closes its client. */
+/** The fault of its permit or its server before it closes its client. */
 export type Ending = 'released' | 'not released' | 'the server away';
 
 export interface ShortJob {

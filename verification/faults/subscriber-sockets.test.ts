@@ -53,7 +53,7 @@ class Connections {
   }
 }
 
-/** What happens to the subscriber of a semaphore on which somebody waits until `giveUp`. */
+/** The faults of a subscriber of a semaphore with a waiter, until `giveUp`. */
 type Moment = (
   semaphore: Semaphore,
   connections: Connections,
@@ -152,7 +152,7 @@ describeWithServer('no socket is left of a subscriber', (server) => {
   const plain = rows.filter(({ title }) => !/Pool|keyPrefix|RESP 2|methods/.test(title));
   itLeavesNothing(plain, () => [server()], 100);
 
-  it('of redis 4 that is closed by what it reads; the rest of the packet ends nothing else', async () => {
+  it('of redis 4 that a reply closes; the rest of the packet ends nothing else', async () => {
     const client = createClient4({ url: server().url }).on('error', () => {});
     await client.connect();
     const push = "redis.call('PUBLISH', KEYS[1], 'one') redis.call('PUBLISH', KEYS[1], 'two')";

@@ -6,7 +6,7 @@ import { newName } from '../../test/support/client-fixture.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 
-/** What may become of one call into a client. */
+/** The ways in which a call into a client may fail. */
 const WAYS: Readonly<Record<string, () => unknown>> = {
   throws: () => {
     throw new Error('went wrong');
@@ -15,7 +15,7 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   'never settles': () => new Promise(() => {}),
 };
 
-/** What gives no promise can only throw. */
+/** A call that gives no promise can only throw. */
 const SYNC = ['replication', 'subscribe'];
 
 /** The connection with one member that goes wrong while it is on. */

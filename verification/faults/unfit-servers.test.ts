@@ -7,7 +7,7 @@ import { describeWithServer } from '../../test/support/require-server.js';
 import { type Fixture, throughBothClients, waysIn } from './fixture.js';
 
 interface Unfit {
-  /** What is put into the text of each script, for what. */
+  /** In each script, the text that is replaced, and its replacement. */
   readonly patch: readonly [have: string | RegExp, would: string];
   readonly says: RegExp;
 }
@@ -65,7 +65,7 @@ describeWithServer('a server that cannot keep the promises', (server) => {
     return patched((await fixture.clients.connect(server().port)).connection, unfit);
   }
 
-  /** Every way in is refused with an error that names what is needed. */
+  /** Every call is refused with an error that names the missing property. */
   async function expectRefused(semaphore: Semaphore, says: RegExp): Promise<void> {
     const many = (): Promise<unknown> => semaphore.acquire({ permits: 2 });
     for (const call of [many, ...waysIn(semaphore)]) {

@@ -12,7 +12,7 @@ import { loadFrom, needPackages } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/frameworks';
 
-/** What is used of the frameworks, which are installed beside this file alone. */
+/** The parts of the frameworks that are used. They are installed only beside this file. */
 interface Frameworks {
   express: { default: Express & { json(): unknown } };
   hono: {

@@ -38,7 +38,7 @@ function isEvent(event: unknown): event is HistoryEvent {
   return has('at', 'number') && has('process', 'string') && has('type', 'string');
 }
 
-/** Stable, so that what one process wrote at one moment stays in its order. */
+/** A stable sort keeps the order of a process's events of the same moment. */
 export function inOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
   return events.toSorted((a, b) => a.at - b.at);
 }

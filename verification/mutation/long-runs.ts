@@ -14,15 +14,17 @@ const SIMULATIONS: readonly string[] = [
   `${SIMULATOR} --groups --processes 5 --minutes 0.5 --seed 1 --seeds 20`,
 ];
 
-/** The simulator has no Redis: what talks to that has one client's conformance. */
+/**
+ * The simulator has no Redis, so code that calls Redis has the conformance suite with one client.
+ */
 const ON_A_SERVER: readonly string[] = [
   `${MOCHA} --bail --timeout 10000 test/conformance/redis.test.js`,
 ];
 
-/** Several times what each takes, in milliseconds. */
+/** Several times the usual duration, in milliseconds. */
 const PATIENCE = 90_000;
 
-/** What is run with a mutant of that file that no quick test noticed. */
+/** The runs for a mutant of that file that no quick test noticed. */
 export function longRunsOf(file: string): readonly string[] {
   return file.includes('/redis/') ? ON_A_SERVER : SIMULATIONS;
 }

@@ -7,7 +7,7 @@ import { KillerProcess } from './killer-process.js';
 import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 import { judgeAll, type Progress } from './judge-all.js';
 
-/** Those that stand in for a server, or only look at one, hold no permits. */
+/** Scripts that stand in for a server, or only look at it, hold no permits. */
 const LEFT_OUT = /^(?:check-server|dialect|eviction|list-names|note-stripes)\./;
 const LUA_FOLDER = 'src/backends/redis/lua';
 
@@ -31,7 +31,7 @@ const PATIENCE = 600_000;
 const FROM_A_NEW_SEED = /from a new seed/;
 
 interface Stage extends Pick<KillerOrder, 'files' | 'limits'> {
-  /** Milliseconds for all of it: several times what it takes when nothing is changed. */
+  /** Milliseconds for all stages: several times the duration without a change. */
   readonly patience: number;
 }
 

@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   mkdirSync(dirname(output), { recursive: true });
   writeFileSync(output, '');
   const note: Progress = (result, done, total) => {
-    // At once, so that a run that was stopped has reported what it knew.
+    // At once, so that a stopped run has reported its results.
     appendFileSync(output, `${JSON.stringify(result)}\n`);
     tell(result, done, total);
   };
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   console.log(totals(results));
 }
 
-/** What lived through an earlier run: by place and text, for ids differ from run to run. */
+/** The survivors of an earlier run, by place and text, because ids differ from run to run. */
 function survivorsIn(output: string): ReadonlySet<string> {
   const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
   const results = lines.map((line): unknown => JSON.parse(line)).filter(isResult);

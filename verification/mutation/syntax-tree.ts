@@ -14,7 +14,7 @@ const TYPED_EXPRESSIONS = new Set([
   'TSNonNullExpression',
 ]);
 
-/** What names or binds something and is no expression: changing it would only be a syntax error. */
+/** Nodes that name or bind and are no expressions: a change would only be a syntax error. */
 const NOT_EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   AssignmentExpression: ['left'],
   UpdateExpression: ['argument'],

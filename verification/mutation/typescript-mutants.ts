@@ -72,7 +72,7 @@ function renderTest(test: SyntaxNode, inner: string, note: Note): string {
   return `(${always} || (!${never} && (${inner})))`;
 }
 
-/** The words of messages are for people: what tests promise of them is their own matter. */
+/** The words of messages are for people, so a mutant changes none of them. */
 function isMessage(node: SyntaxNode, text: string): boolean {
   if (node.type === 'TemplateElement') return true;
   const isSuper = node.type === 'CallExpression' && nodeAt(node, 'callee')?.type === 'Super';

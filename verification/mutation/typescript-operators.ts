@@ -27,7 +27,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   '??=': ['='],
 };
 
-/** What may be changed in one expression; `text` is the whole file. */
+/** The changes that are possible in an expression; `text` is the whole file. */
 export function changesOfExpression(node: SyntaxNode, text: string): Change[] {
   const own = (part: SyntaxNode): string => text.slice(...part.range);
   switch (node.type) {
@@ -125,7 +125,7 @@ function patterns(text: string): Change[] {
   return ['/(?!)/', '/(?:)/', ...words].map((after) => ({ operator: 'pattern', after }));
 }
 
-/** Times are doubled: one millisecond more is mostly nobody's promise. */
+/** Times are doubled, because hardly any promise depends on one millisecond more. */
 export function otherNumber(value: number): string {
   return String(value < 100 ? value + 1 : value * 2);
 }

@@ -106,7 +106,7 @@ function isKiller(file: string): boolean {
   return file.endsWith('.test.js') && !LEFT_OUT.test(file);
 }
 
-/** What no quick test noticed a long run may. */
+/** A long run may notice a mutant that no quick test noticed. */
 async function judgeAtLength(root: string, result: Result): Promise<Result> {
   const { mutant, outcome } = result;
   if (outcome === 'killed' || outcome === 'timeout') return result;
@@ -119,7 +119,7 @@ async function judge(killer: KillerProcess, mutant: Mutant, seen: Seen): Promise
   const atLoad = seen.atLoad.has(id);
   const reaching = atLoad ? seen.tests : seen.tests.filter(({ reached }) => reached.includes(id));
   if (reaching.length === 0) return { mutant, outcome: 'unreached', by: undefined };
-  // What modules compute while they load is computed once in each process.
+  // Modules compute their constants once in each process.
   if (atLoad) killer.stop();
   const quick = reaching.filter(({ duration }) => duration <= SLOW);
   const slow = reaching.filter(({ duration }) => duration > SLOW);
@@ -147,10 +147,10 @@ async function ask(
     if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
     const { failed } = answer;
     if (failed === undefined) return undefined;
-    // On a machine that is busy a test may fail by itself: only one that fails twice has noticed.
+    // On a busy machine a test may fail by itself, so only a test that fails twice has noticed.
     const again = left.filter(({ title }) => title === failed);
     const second = await killer.ask(orderOf(mutant, again, seen), PATIENCE + 3 * durationOf(again));
-    // What failed may also be a hook: then there is no such test.
+    // The failure may be in a hook: then there is no such test.
     if (again.length === 0 || second === undefined || second.failed !== undefined)
       return { mutant, outcome: 'killed', by: failed };
     left = left.filter(({ title }) => title !== failed);
@@ -159,7 +159,7 @@ async function ask(
 }
 
 function orderOf({ id }: Mutant, tests: readonly TestRecord[], { files }: Seen): KillerOrder {
-  // A mutant that waits for ever must be distinguished from one that is slow by nature.
+  // A mutant that waits for ever must be distinguished from a slow test.
   const limits = Object.fromEntries(
     tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
   );

@@ -68,7 +68,7 @@ test('the web view, on what the library made', async () => {
 });
 `;
 
-/** What must not compile; the samples of the docs have what must. */
+/** Code that must not compile. The samples of the docs must compile. */
 export const API_CONSUMER: string = `
 import * as redsem from 'redsem';
 // @ts-expect-error the port is redsem/backend

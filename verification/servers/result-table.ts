@@ -18,7 +18,7 @@ own release. Skipped are tests that move the clock of a server that libfaketime 
 | --- | --- | --- | ---: | ---: | ---: | --- | --- |
 `;
 
-/** The table with this row in place of an older one of the same server; others stay as they are. */
+/** The table with this row in place of an older row of the same server; other rows stay. */
 export function withRow(text: string, row: Row): string {
   const key = [row.server, row.suite];
   const others = rowsOf(text).filter((cells) => cells.slice(0, 2).join() !== key.join());

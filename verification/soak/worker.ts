@@ -78,7 +78,7 @@ async function shortLived(): Promise<void> {
 }
 
 function sample(): WorkerSample {
-  // Twice: what was finalized by the first is collected by the second.
+  // Twice: the second collection frees the objects that the first has finalized.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();

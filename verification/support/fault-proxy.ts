@@ -35,12 +35,14 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** Drops what the server sends from now on: it does what is asked, and nobody hears of it. */
+  /**
+   * Drops the server's replies from now on: the server executes calls, and no client learns of it.
+   */
   swallowReplies(on: boolean): void {
     this.#swallowReplies = on;
   }
 
-  /** Drops what clients send from now on. */
+  /** Drops the clients' calls from now on. */
   swallowRequests(on: boolean): void {
     this.#swallowRequests = on;
   }
@@ -68,7 +70,7 @@ export class FaultProxy {
     this.#refuse = on;
   }
 
-  /** Destroys every open connection, and with it what was held back. */
+  /** Destroys every open connection, with the bytes that were held back. */
   cut(): void {
     for (const sockets of this.#links) for (const socket of sockets) socket.destroy();
     this.#links.clear();

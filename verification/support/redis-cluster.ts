@@ -23,7 +23,7 @@ interface Shard {
   readonly ports: readonly number[];
 }
 
-/** What a node knows of its cluster. */
+/** The cluster as a node knows it. */
 interface View {
   readonly info: ReadonlyMap<string, string>;
   readonly shards: readonly Shard[];
@@ -50,7 +50,7 @@ export async function startCluster(): Promise<TestCluster> {
 
 export class TestCluster {
   readonly nodes: readonly TestServer[];
-  /** Those that a test has killed or paused: they are not asked. */
+  /** Nodes that a test has killed or paused; they are not asked. */
   readonly #down = new Set<TestServer>();
   /**
    * One MIGRATE at a time: it blocks a node, and two that move keys to each other would wait for
@@ -124,7 +124,7 @@ export class TestCluster {
     }
   }
 
-  /** Begins to move a slot: from now on its old node answers ASK for what it no longer has. */
+  /** Begins to move a slot: from now on its old node answers ASK for keys that it no longer has. */
   async beginMove(slot: number, to: TestServer): Promise<void> {
     const from = await this.masterOf(slot);
     await to.command('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', await idOf(from));
@@ -205,7 +205,8 @@ export class TestCluster {
   }
 
   /**
-   * As the running nodes see it; of those that disagree, the one with the latest change is right.
+   * The cluster as the running nodes see it. If they disagree, the node with the latest change is
+   * right.
    */
   async #view(): Promise<View> {
     const views = await Promise.all(this.#running().map(viewOf));

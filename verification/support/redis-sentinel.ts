@@ -82,7 +82,7 @@ export class TestSentinels {
     return (await this.master()).command(...args);
   }
 
-  /** Resolves with the new master once the sentinels have agreed on one that says so itself. */
+  /** Resolves with the new master when the sentinels agree on it, and it calls itself a master. */
   async untilFailover(from: TestServer): Promise<TestServer> {
     await eventually(async () => {
       const promoted = await this.master();

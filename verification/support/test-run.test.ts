@@ -42,7 +42,7 @@ describe('a test run', () => {
     expect(none).to.include({ code: 1, totals: '0 passed, 0 failed' });
   });
 
-  it('without a server skips the tests that need one, and fails in CI', async () => {
+  it('without a server skips the tests that need it, and fails in CI', async () => {
     // A PATH that holds nothing but node: neither a server nor an apt-get to install one.
     const bin = makeTemporaryFolder();
     symlinkSync(process.execPath, join(bin, 'node'));

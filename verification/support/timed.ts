@@ -4,7 +4,7 @@ import { reasonOf } from '../../test/support/rejection.js';
 export const LATE_MS = 200;
 
 /**
- * Distinguishes an answer at once from one that comes when the time of the call is up, 5 s at most.
+ * Distinguishes an answer at once from an answer when the time of the call is up, 5 s at most.
  */
 export const AT_ONCE_MS = 2500;
 
@@ -14,14 +14,14 @@ export interface Timed<T> {
   readonly took: number;
 }
 
-/** How long a call takes, and what it resolves with; rejects as it does. */
+/** Gives the duration and the result of a call; rejects as the call does. */
 export async function timed<T>(body: () => Promise<T>): Promise<Timed<T>> {
   const began = performance.now();
   const value = await body();
   return { value, took: performance.now() - began };
 }
 
-/** With what and how soon a call rejects. */
+/** Gives the error of a call, and how soon it came. */
 export async function timedRejection(
   call: () => Promise<unknown>,
 ): Promise<{ readonly error: unknown; readonly took: number }> {

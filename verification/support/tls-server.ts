@@ -19,7 +19,7 @@ export interface TlsServer {
   stop(): Promise<void>;
 }
 
-/** What is missing here for TLS: the openssl program, or a server that was built with it. */
+/** The program that this machine lacks for TLS: openssl, or a server that was built with it. */
 export function noTls(): string | undefined {
   if (findExecutable('openssl') === undefined) return 'openssl';
   const args = ['--port', '0', '--tls-port', '1', '--tls-cert-file', '/nowhere'];

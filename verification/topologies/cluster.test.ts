@@ -36,7 +36,7 @@ describeWithCluster('a cluster', (cluster) => {
         await expectPush(fixture, name, async (inbox) => {
           there = ((await master.command('PUBSUB', 'CHANNELS', inbox)) as unknown[]).length > 0;
           if (there) await kill();
-          // Until another master is there the one that died is asked.
+          // Until there is another master, clients ask the dead one.
           await eventually(() => new StoredSemaphore(cluster(), name).expectListening());
         });
         return there;

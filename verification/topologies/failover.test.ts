@@ -30,7 +30,7 @@ interface Topology {
   name(): Promise<string>;
   fail(how: 'killed' | 'hung'): unknown;
   repair(): Promise<void>;
-  /** Whose clients ask no other node while the one that they know keeps its connection open. */
+  /** Clients of this row ask no other node while a connection to the known node is open. */
   readonly stuck?: string;
 }
 
@@ -55,7 +55,7 @@ function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
       const lost = lossesOf(await brief.acquire(5000));
       await topology.replicated();
       await fail();
-      // While nobody answers, a call still ends with its own timeout (P5).
+      // While no server answers, a call still ends with its timeout (P5).
       const { took, error } = await timedRejection(() => semaphore.acquire(200));
       expect(error).to.be.instanceOf(AcquireTimeoutError);
       expect(took).to.be.at.most(200 + LATE_MS);

@@ -96,7 +96,7 @@ describeInBrowser('axe-core', (web) => {
   }
 });
 
-/** What axe-core calls minor is found, too. */
+/** Problems that axe-core calls minor are found, too. */
 async function expectClean(page: Page): Promise<void> {
   // Colours are read while they change otherwise.
   await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished))');

@@ -95,7 +95,7 @@ function activeRow(page: Page): Promise<string> {
   );
 }
 
-/** Of what has the focus; of its active row where it has one. */
+/** The label of the focused element, or of its active row. */
 function outlineOf(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const at = document.activeElement;

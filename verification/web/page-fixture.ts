@@ -8,7 +8,7 @@ import { launchChromium } from './chromium.js';
 import { type UserArguments, UserProcess } from './user-process.js';
 import { TOKEN, ViewProcess } from './view-process.js';
 
-/** A page of the view and what went wrong in it. */
+/** A page of the view, and the problems in it. */
 export interface OpenPage {
   readonly page: Page;
   /** Errors, warnings and refusals by the content security policy. */
@@ -118,7 +118,7 @@ export async function untilText(page: Page, selector: string, text: string): Pro
   });
 }
 
-/** What is seen of the first element, in one line. */
+/** The visible text of the first element, in one line. */
 export async function textOf(page: Page, selector: string): Promise<string> {
   const [text = ''] = await page.locator(selector).allInnerTexts();
   return text.replaceAll(/\s+/g, ' ').trim();

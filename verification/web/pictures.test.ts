@@ -12,7 +12,7 @@ import type { WorkerProcess } from '../../test/support/worker-process.js';
 import { describeInBrowser, textOf } from './page-fixture.js';
 import { playScene, SCENE_NAME } from './scene.js';
 
-/** `REDSEM_PICTURES=1 npm run verify -- web` renews those of the documentation. */
+/** `REDSEM_PICTURES=1 npm run verify -- web` renews the pictures of the documentation. */
 const FOLDER = process.env['REDSEM_PICTURES'] === undefined ? undefined : join(ROOT, 'docs/images');
 /** The charts of the documentation should have something to show. */
 const PLAYS_MS = FOLDER === undefined ? 0 : 75_000;
@@ -41,7 +41,7 @@ describeInBrowser('pictures', (web) => {
 
   before('a scene of four processes', async () => {
     workers = await playScene(web().server.url);
-    // Waits are known of what somebody looks at.
+    // The view measures waits only for an open page.
     const looked = await web().open({ name: SCENE_NAME });
     await sleep(PLAYS_MS);
     expect(looked.problems).to.deep.equal([]);

@@ -13,7 +13,7 @@ interface Part {
   readonly hold: number;
   readonly rest: number;
   readonly permits?: number;
-  /** What an operator sets a moment later. */
+  /** A limit that an operator sets a moment later. */
   readonly changed?: number;
 }
 

@@ -11,7 +11,7 @@ const theirs = new FinalizationRegistry<string>(() => (told = true));
 /** Everything that redsem keeps for a backend, but by names only. */
 let used: unknown[] = await use();
 await sleep(10);
-// What stood by its name goes first, and what kept the names, before anybody can be notified.
+// First the values by names are collected, then the holders of the names, before a finalizer runs.
 collectGarbage();
 used = [];
 collectGarbage();

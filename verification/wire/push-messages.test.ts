@@ -6,7 +6,7 @@ import { openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
-describeWithServer('messages that anybody may send', (server) => {
+describeWithServer('messages that any client may send', (server) => {
   it('make a permit that its first extension ends, at worst', async () => {
     const client = await openClient('redis', server().url);
     let send: (message: string) => void = () => undefined;

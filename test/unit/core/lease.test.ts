@@ -190,7 +190,7 @@ describe('extending', () => {
       expect(backend.extends.map(({ at }) => at)).to.deep.equal([2500]);
     });
 
-    it('does not hold again when one is confirmed after the loss, but withdraws it', async () => {
+    it('does not hold again when an extension is confirmed after the loss, but withdraws the ticket', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
       const gate = later<void>();
       backend.onExtend = (call, index) =>

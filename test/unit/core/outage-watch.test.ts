@@ -39,8 +39,8 @@ function faces(backend: StubBackend) {
   ] as const;
 }
 
-describe('an outage while somebody waits', () => {
-  it('is one warning after 5 s in which calls fail, and one more in the next outage', async () => {
+describe('an outage while a request waits', () => {
+  it('is a warning after 5 s in which calls fail, and another warning in the next outage', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture();
     const heard = outagesOf(semaphore);
     backend.onAcquire = () => Promise.reject(refused);
@@ -123,7 +123,7 @@ describe('an outage while somebody waits', () => {
     for (const { heard, name } of all) expect(heard, name).to.have.length(2);
   });
 
-  it('is one warning however many keys are waited for, and goes to a later listener', async () => {
+  it('is a single warning for any number of keys, and goes to a later listener', async () => {
     const backend = new StubBackend();
     const { clock } = backend;
     const tenants = new KeyedSemaphore(backend, { limit: 1, retry: PLAIN });

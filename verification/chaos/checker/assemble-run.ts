@@ -80,7 +80,7 @@ class Reader {
       case 'final':
         this.#final = event;
         break;
-      // What simulations alone write.
+      // Events that only simulations write.
       case 'started':
       case 'served':
       case 'server':

@@ -2,7 +2,7 @@ import { RECONNECT, SLACK } from './precision.js';
 import { type Fault, type RunRecord, stoodStill, strikes } from './run-record.js';
 import { SpanIndex } from './span-index.js';
 
-/** What may have cost a process calls, and with them tickets. */
+/** Faults that may have cost a process calls, and with them tickets. */
 export class Causes {
   readonly #run: RunRecord;
   readonly #costly: SpanIndex<Fault>;

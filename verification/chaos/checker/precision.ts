@@ -1,4 +1,4 @@
-/** What timers and a busy machine may be late by, in milliseconds. */
+/** How late timers on a busy machine may be, in milliseconds. */
 export const SLACK = 250;
 
 /** How long a reply that was sent before a fault may still be on its way, in milliseconds. */

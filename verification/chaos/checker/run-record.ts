@@ -21,14 +21,14 @@ export interface Call {
   settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
 }
 
-/** What a holder saw on its handle. */
+/** The state that a holder saw on its handle. */
 export interface Look {
   readonly at: number;
   readonly until: number;
   readonly held: boolean;
 }
 
-/** One ticket in its holder's hands: what the holder could know, never more. */
+/** A ticket as its holder could know it, and no more. */
 export interface Hold {
   readonly process: string;
   readonly id: string;
@@ -63,7 +63,7 @@ export interface Fault extends Span {
   readonly node: number | undefined;
 }
 
-/** What the run is about: its one semaphore. */
+/** The semaphore of the run. */
 export interface Header extends SemaphoreTerms {
   readonly at: number;
   readonly claim: number;
@@ -72,7 +72,7 @@ export interface Header extends SemaphoreTerms {
   readonly ordered: boolean;
 }
 
-/** A history with what belongs together put together. */
+/** A history with related events joined. */
 export interface RunRecord {
   readonly header: Header;
   /** The longest that a ticket stays on the server without an extension, in milliseconds. */
@@ -81,7 +81,7 @@ export interface RunRecord {
   /** By the time of their grant. */
   readonly holds: readonly Hold[];
   readonly faults: readonly Fault[];
-  /** What kept each process from running. */
+  /** The times in which each process could not run. */
   readonly stalls: ReadonlyMap<string, SpanIndex<Span>>;
   readonly seen: readonly SeenEvent[];
   readonly quiet: number | undefined;

@@ -18,7 +18,7 @@ export class SpanIndex<T extends Span> {
     this.#latest = this.#spans.map(({ to }) => (latest = Math.max(latest, to)));
   }
 
-  /** Those that have a moment in common with `from` to `to`, both included. */
+  /** The spans that have a moment in common with `from` to `to`, both included. */
   *touching(from: number, to: number): Generator<T> {
     for (let i = this.#firstEndingAfter(from); i < this.#spans.length; i += 1) {
       const span = this.#spans[i];

@@ -1,4 +1,4 @@
-/** What a kind of fault may do to the promises: all else must hold throughout. */
+/** The promises that a kind of fault may break. All others must hold throughout. */
 export interface FaultEffects {
   /** Tickets may vanish from the server while their holders believe in them, or expire at once. */
   readonly breaksLimit: boolean;
@@ -23,7 +23,7 @@ const dataLoss: FaultEffects = { ...interruption, breaksLimit: true };
 const effects = {
   'kill-process': interruption,
   'stop-process': interruption,
-  // Its loop alone: its keeper renews what it holds.
+  // It blocks the loop alone: the keeper renews the permits.
   'stall-loop': { ...harmless, costsPlaces: true },
   'stop-server': silence,
   'restart-with-data': silence,
@@ -63,7 +63,7 @@ export function isFaultKind(kind: string): kind is FaultKind {
  */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
   const usual: FaultEffects = effects[kind];
-  // The others are a majority. The plan keeps one that lost its data away for a ttl.
+  // The other nodes are a majority. The plan keeps a node that lost its data away for a ttl.
   if (node !== undefined && usual.costsTickets) return interruption;
   if (kind === 'step-clock' && (step ?? 0) < 0) return interruption;
   if (kind === 'delete-key' && key !== 'tickets' && key !== 'info') return interruption;

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { type HistoryEvent, lineOf } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 
-/** An event without what the recorder adds; `at` may be given where it was taken earlier. */
+/**
+ * An event without the fields that the recorder adds. `at` may be given, if the time was taken
+ * earlier.
+ */
 export type NewEvent = HistoryEvent extends infer E
   ? E extends HistoryEvent
     ? Omit<E, 'at' | 'process'> & { readonly at?: number }

@@ -17,7 +17,7 @@ export interface Sighting {
   readonly label: string;
 }
 
-/** Looks at the server again and again and records what it shows. */
+/** Looks at the server again and again, and records its state. */
 export class Observer {
   readonly #recorder: Recorder;
   readonly #connection: Connection;
@@ -45,12 +45,12 @@ export class Observer {
     this.#looking = this.#lookOn();
   }
 
-  /** What was last seen on each slot. */
+  /** The ticket that was last seen on each slot. */
   get slots(): ReadonlyMap<number, Sighting> {
     return this.#slots;
   }
 
-  /** What is there now, or undefined where the server does not answer. */
+  /** The tickets of now, or undefined if the server does not answer. */
   async look(): Promise<SemaphoreState | undefined> {
     const asked = machineTime();
     const state = await this.#semaphore.inspect().catch(() => undefined);

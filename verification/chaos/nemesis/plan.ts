@@ -3,7 +3,7 @@ import type { FaultKind } from '../history/fault-kinds.js';
 
 /** A fault to come. All times in milliseconds. */
 export interface PlannedFault {
-  /** From the start of the run; one that comes late puts off those behind it. */
+  /** From the start of the run; a late fault delays the faults after it. */
   readonly at: number;
   readonly kind: FaultKind;
   readonly lasts: number;

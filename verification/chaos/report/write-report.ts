@@ -41,7 +41,7 @@ export function writeReport(folder: string, report: Report): string {
   return path;
 }
 
-/** Around what went wrong first, else around the first faults. */
+/** The part of the run around the first violation, else around the first faults. */
 function closeUp(run: RunRecord, violations: readonly Violation[]): Span {
   const centre = violations[0]?.at ?? (run.faults[0]?.from ?? run.header.at) + CLOSE_UP / 2.5;
   const from = Math.max(run.header.at, centre - CLOSE_UP / 2);

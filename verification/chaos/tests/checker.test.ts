@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { checkHistory } from '../checker/check-history.js';
 import { scriptedHistory } from './scripted-history.js';
 
-/** Histories with nothing wrong, each close to what its rule forbids. */
+/** Correct histories, each close to a violation of its rule. */
 const sound: Record<string, string> = {
   'limit: a holder that was killed is succeeded within its lease':
     'limit=1; w1 100-; !kill-process 200 w1; w2 1050-1100',

@@ -7,7 +7,8 @@ const NAME = 'made up';
 
 /**
  * A history as processes would have written it, from one statement for each thing that happened.
- * Times are milliseconds; what is not said is as it should be: the limit is 2, the ttl 1000.
+ * Times are milliseconds; the limit is 2 and the ttl 1000, and calls succeed, unless a line says
+ * otherwise.
  *
  *     limit=1 claim=2000            of the run
  *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
@@ -37,7 +38,7 @@ export function scriptedHistory(text: string): HistoryEvent[] {
 }
 
 interface Statement {
-  /** Those that are no options. */
+  /** The words of a line that are no options. */
   readonly words: readonly string[];
   readonly option: (name: string) => string | undefined;
 }

@@ -44,7 +44,7 @@ export class Caller {
     }
   }
 
-  /** Ends after what it is doing. */
+  /** Ends after the current call. */
   stop(): void {
     this.#stopping = true;
   }
@@ -64,7 +64,7 @@ export class Caller {
     ).finally(() => clearTimeout(timer));
   }
 
-  /** Records the request for a permit and what came of it. */
+  /** Records the request for a permit, and its outcome. */
   async #call(
     what: { operation: 'acquire' | 'try'; permits: number; timeout?: number },
     run: () => Promise<Handle | null>,

@@ -51,7 +51,10 @@ recorder.close();
 await connection.close();
 report('stopped');
 
-/** Blocks this loop, if that may be while something is held, and says what was held then and is. */
+/**
+ * Waits up to a second for a permit to be held, blocks this loop, and reports how many permits were
+ * held before and are held after.
+ */
 async function stall(lasts: number): Promise<void> {
   for (let tries = 0; tries < 100 && watch.held().length === 0; tries += 1) await sleep(10);
   const held = watch.held();

@@ -1,6 +1,6 @@
 import type { Address } from '../topologies/connect.js';
 
-/** What a worker process gets when it starts. */
+/** The settings that a worker process gets at its start. */
 export interface Workload {
   /** Its name in the history. */
   readonly process: string;

@@ -14,7 +14,7 @@ const LACKS: Lacks = {
   'server errors': 'several servers say why, see test/quorum',
 };
 
-/** Rows on several independent masters: what decides is a majority of them. */
+/** Rows on several independent masters, of which a majority decides. */
 export function quorumRows(masters: () => Masters): Row[] {
   return (['redis', 'ioredis'] as const).map((kind) => ({
     title: `a quorum of three over ${kind}`,

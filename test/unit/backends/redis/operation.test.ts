@@ -14,7 +14,7 @@ function callOf(name: string, limit: number, notAfter?: number, prefix = 'p'): A
 }
 
 // What the scripts make of it is in test/scripts, in lock-step.
-it('a script call names equal terms once, keys in the order of the runs, and one prefix', () => {
+it('a script call names equal terms once, the keys in the order of the runs, and a prefix', () => {
   const calls = [callOf('x', 1), callOf('y', 2), callOf('z', 1, 1), callOf('w', 1)];
   calls.push(callOf('x', 2), callOf('y', 1), callOf('y', 1, undefined, 'q'));
   const sent = scriptCalls(calls, acquire, '*');

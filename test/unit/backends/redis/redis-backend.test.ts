@@ -21,7 +21,7 @@ describe('redis backend', () => {
   const call = { key: { prefix: 'p', name: 'n' }, limit: 2, client: 'c', ...options };
   const busy = '1700000000000000|b';
 
-  it('lets semaphores of one server share calls, of a cluster none, and hears nothing where it cannot subscribe', () => {
+  it('lets semaphores of a server share calls, of a cluster not, and gets no message where it cannot subscribe', () => {
     const single = backend('');
     expect([single.laneOf, single.listen]).to.deep.equal([undefined, undefined]);
     const eachMaster = () => Promise.resolve([]);

@@ -74,7 +74,7 @@ describe('replies', () => {
     }
   });
 
-  it('leave out what is no grant', () => {
+  it('leave out replies that are no grant', () => {
     expect(grantsOf(`b.1 4 9 ${NOW}`)).to.have.length(1);
     for (const broken of ['b.1 4 9', `b.1 x 9 ${NOW}`, `b.1 4 9.5 ${NOW}`, 'b.1 4 9 soon']) {
       expect(grantsOf(broken), broken).to.deep.equal([]);

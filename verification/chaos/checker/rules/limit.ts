@@ -40,7 +40,7 @@ export function checkLimit(run: RunRecord): Violation[] {
   return violations;
 }
 
-/** What ends at the very moment at which another begins does not overlap it. */
+/** A hold that ends at the moment at which another begins does not overlap it. */
 function stepsOf(run: RunRecord): Step[] {
   const doubts = new UncertainHolds(run);
   const steps = run.holds.flatMap((hold) =>

@@ -70,7 +70,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       expect(connection.serverClock).to.equal(undefined);
     });
 
-    it('knows a client that its owner closed, and one that cannot subscribe', () => {
+    it('recognizes a client that its owner closed, and a client that cannot subscribe', () => {
       const { connection, fields } = new FakeClient(kind);
       expect(connection.isClosed?.()).to.equal(false);
       Object.assign(fields, closed);
@@ -82,7 +82,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
     });
 
     for (const cluster of [false, true]) {
-      it(`hears messages on one connection, to a node that is ready, that keeps no process alive, cluster: ${cluster}`, async () => {
+      it(`gets messages on a connection to a ready node, which keeps no process alive, cluster: ${cluster}`, async () => {
         const client = new FakeClient(kind, cluster);
         const { messages, health, close } = client.subscribe();
         await turn();
@@ -114,7 +114,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       }
     });
 
-    it('moves to another connection after a pause when one is lost, fails or says nothing, not when refused', async () => {
+    it('opens another connection after a pause when its own is lost, fails or is silent, but not when it is refused', async () => {
       const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const client = new FakeClient(kind);
       const answers = [
@@ -237,7 +237,7 @@ describe('adapter of node-redis alone', () => {
 });
 
 describe('adapter of ioredis alone', () => {
-  it('gives its mock a clock, for whose TIME runs backwards, and nothing else one', () => {
+  it('gives a clock only to its mock, whose TIME runs backwards', () => {
     const { evalsha, eval: run } = new FakeClient('ioredis').fields;
     const mock = { evalsha, eval: run, shaScripts: {}, keyData: {} };
     const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
