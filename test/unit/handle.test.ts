@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
 import { moment } from '../support/moment.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture, lossesOf, promisesSettle, stubFixture } from './stub-fixture.js';
+import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
   it('counts down the certain part of its lease: its ttl less 1 % and 2 ms, by both local clocks', async () => {
@@ -56,16 +56,6 @@ describe('a handle', () => {
       expect(await handle.release()).to.equal(false);
     });
   }
-
-  it('that was released says nothing of a loss that was found a moment before', async () => {
-    const { clock, handle, losses } = await heldFixture();
-    const { signal } = handle;
-    clock.stepWall(40_000);
-    expect([signal.aborted, handle.held]).to.deep.equal([false, false]);
-    expect(await handle.release()).to.equal(false);
-    await clock.advance(60_000);
-    expect(losses).to.deep.equal([]);
-  });
 
   it('emits a loss once to each listener, whenever it came, and never inside of on()', async () => {
     const { backend, clock, handle, losses } = await heldFixture();
@@ -151,32 +141,6 @@ describe('ending what many hold or wait for', () => {
       expect(clock.timers).to.equal(0);
     });
   }
-
-  it('takes some at a time, and leaves nothing, where more leases run out meanwhile', async () => {
-    const { backend, clock, semaphore } = stubFixture({ ttl: 1000, extendEvery: 0 });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    let ended = 0;
-    const hold = async (count: number): Promise<void> => {
-      const some = await Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
-      for (const handle of some) handle.on('lost', () => (ended += 1));
-    };
-    await hold(2 * MANY);
-    await clock.advance(1);
-    await hold(100);
-    await clock.advance(986);
-    expect(ended).to.equal(0);
-    const passing = clock.advance(2);
-    const turns: number[] = [];
-    const left = (): number => 2 * MANY - ended;
-    for (let before = 0; left() > 0; before = ended) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns.push(ended - before);
-    }
-    expect(Math.max(...turns)).to.be.at.most(FEW);
-    await passing;
-    await clock.advance(0);
-    expect([ended, clock.timers]).to.deep.equal([2 * MANY + 100, 0]);
-  });
 });
 
 describe('a listener that ends what it hears of', () => {
@@ -252,13 +216,4 @@ describe('a listener that ends what it hears of', () => {
       expect(rejected).to.be.within(1, 19);
     });
   }
-
-  it('by releasing all others at a loss leaves no timer', async () => {
-    const { clock, semaphore, handle } = await heldFixture({ extendEvery: 0 });
-    await clock.advance(500);
-    const other = await semaphore.acquire();
-    handle.on('lost', () => void other.release());
-    await clock.advance(2500);
-    expect([handle.held, other.held, clock.timers]).to.deep.equal([false, false, 0]);
-  });
 });

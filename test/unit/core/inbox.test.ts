@@ -50,19 +50,6 @@ describe('a subscription', () => {
     expect(backend.tries).to.have.length(1);
   });
 
-  it('names the time when the rate allows the next request: one try then, and none before', async () => {
-    const { backend, clock, id } = await listeningFixture();
-    await clock.advance(100);
-    backend.acquires.splice(0);
-    backend.pushTurn(id, 700);
-    backend.pushTurn('nobody.1', 10);
-    backend.pushTurn(id, 3_600_000);
-    await clock.advance(699);
-    expect(backend.tries).to.deep.equal([]);
-    await clock.advance(3);
-    expect(backend.tries).to.have.length(1);
-  });
-
   it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
@@ -150,22 +137,6 @@ describe('a subscription', () => {
   }
 });
 
-describe('a request whose first call was under way while the subscription was away', () => {
-  it('is asked for once more at once: a grant may have been pushed while nobody listened', async () => {
-    const { backend, clock } = await listeningFixture();
-    const gate = later<void>();
-    backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
-    watch(clock, new Semaphore(backend, 'other', { limit: 1, retry: PLAIN }).acquire(60_000));
-    await clock.advance(0);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    gate.resolve();
-    await clock.advance(0);
-    const asked = backend.acquires.filter(({ call }) => call.key.name === 'other');
-    expect(asked).to.have.length(2);
-  });
-});
-
 describe('a pushed grant', () => {
   it('is taken at once, without another call, and needs none for a short task', async () => {
     const { backend, clock, waiting, id } = await listeningFixture();
@@ -198,21 +169,6 @@ describe('a pushed grant', () => {
       expect(waiting.value?.held).to.equal(true);
     });
   }
-
-  it('is extended with calls that may take as long as any once it is claimed', async () => {
-    const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000 });
-    backend.push(id);
-    await clock.advance(60);
-    const gate = later<void>();
-    backend.onExtend = (call) => gate.promise.then(() => backend.extended(call));
-    watch(clock, waiting.value?.extend() ?? never());
-    await clock.advance(4900);
-    expect(backend.extends).to.have.length(2);
-    gate.resolve();
-    await clock.advance(0);
-    expect(waiting.value?.held).to.equal(true);
-    await waiting.value?.release();
-  });
 });
 
 describe('a ticket whose id was granted again, with a later fencing token', () => {
@@ -315,29 +271,6 @@ describe('a grant that nobody wants', () => {
     backend.setHealth(true);
     await clock.advance(1);
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
-  });
-
-  it('is looked for after the next interruption, too, where a look got no answer [P5]', async () => {
-    const { backend, clock } = await listeningFixture();
-    // The stub's inspect never answers.
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(10_000);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(1);
-    expect(names).to.deep.equal(['jobs']);
-  });
-
-  it('is not looked for when a subscription comes for the first time', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    const names = looks(backend);
-    acquire();
-    await clock.advance(0);
-    backend.setHealth(true);
-    await clock.advance(5000);
-    expect(names).to.deep.equal([]);
   });
 
   // The simulator's seed 983208825 of 5 minutes and 12 processes.

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { runScript } from '../../../../src/backends/redis/script-runner.js';
-import { errorOf, reasonOf } from '../../../support/rejection.js';
+import { errorOf } from '../../../support/rejection.js';
 
 describe('running a script', () => {
   const script = { name: 'test', sha1: 'abc', text: 'return 1' };
@@ -59,13 +59,5 @@ describe('running a script', () => {
     const ran = runScript(port, script, [], [], String);
     hook.disable();
     expect([await ran, counts]).to.deep.equal(['1', ['PROMISE']]);
-  });
-
-  it('does not run it a second time after any other error', async () => {
-    for (const error of [new Error('ERR something NOSCRIPT'), new TypeError('Invalid argument')]) {
-      const port = connection(() => Promise.reject(error));
-      const outcome = await reasonOf(runScript(port, script, [], [], String));
-      expect([outcome, port.calls.length]).to.deep.equal([error, 1]);
-    }
   });
 });
