@@ -126,21 +126,6 @@ describeWithServer('keys of a semaphore', (server) => {
         await one.expectNothingLeft();
       }
     });
-
-    it('leave the limit that was set, but for info, and the revoked tickets', async () => {
-      const one = make({ limit: 5 });
-      await one.setLimit(3);
-      await one.acquire(ids('a', 3));
-      await one.revoke('a.2');
-      await one.lose('queue');
-      expect(await one.extend('a.2')).to.deep.include({ storedLimit: 3, revoked: ['a.2'] });
-      await one.lose('info');
-      const reply = await one.extend(['a.1', 'a.2']);
-      expect(reply.extended).to.deep.equal([false, false]);
-      expect([reply.storedLimit, reply.revoked]).to.deep.equal([undefined, ['a.2']]);
-      await one.lose('revoked');
-      expect((await one.extend('a.2')).revoked).to.equal(undefined);
-    });
   });
 
   describe('of another layout', () => {
@@ -339,19 +324,6 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.extend('b.1.1900');
     expect(await left()).to.equal(1);
     await expectSound(one);
-  });
-
-  it('answer a release at maxmemory, whatever limit its caller has', async () => {
-    const one = make();
-    await one.acquire(['a.1', 'a.2']);
-    await one.release('a.1');
-    await one.redis.config('SET', 'maxmemory', '1');
-    try {
-      expect((await one.release('a.1')).released).to.deep.equal([false]);
-      expect((await one.release('a.2', { limit: 51 })).released).to.deep.equal([true]);
-    } finally {
-      await one.redis.config('SET', 'maxmemory', '0');
-    }
   });
 
   it('have numbers with all their digits, as replies do, whatever they count', async () => {

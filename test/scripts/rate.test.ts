@@ -52,18 +52,6 @@ describeOnBoth('a rate', (make) => {
     ]);
   });
 
-  it('lets a request for more than the burst through when the bucket is full, and charges it all', async () => {
-    const one = make(ANY);
-    await one.take('a.1.10', RATED);
-    expect(await nextIn(one)).to.equal(10 * STEP);
-    await one.acquire('b.1.4', RATED);
-    one.pass(10 * STEP - 1);
-    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['queued']);
-    one.pass(1);
-    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['granted']);
-    expect(await nextIn(one)).to.equal(4 * STEP);
-  });
-
   it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
@@ -198,6 +186,15 @@ describeOnBoth('a rate', (make) => {
     one.pass(RATE_LIFE_MS);
     expect(await one.try('b.1', RATED), '94 permits are missing').to.equal('busy');
     expect(await nextIn(one)).to.equal(94 * STEP);
+  });
+
+  it('is remembered for as long as somebody names it', async () => {
+    const one = make(ANY);
+    for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
+      await one.take(`a.${at}`, RATED);
+      expect(await one.try('x.1')).to.equal('busy');
+      one.pass(RATE_LIFE_MS / 3);
+    }
   });
 
   describe('that is stored', () => {

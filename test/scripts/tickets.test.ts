@@ -88,16 +88,6 @@ describeOnBoth('tickets', (make) => {
         expect(inTime, what).not.to.match(/"late":true|"kind":"late"/);
       }
     });
-
-    it('still make room where they expired, and the clients concerned are notified', async () => {
-      const one = make({ limit: 1, ttl: 1000 });
-      await one.take('x.1');
-      await one.acquire('a.1');
-      one.pass(1000);
-      const { grants } = await one.acquire('a.1', { notAfter: 1 });
-      expect(grants.map(({ id }) => id)).to.deep.equal(['a.1']);
-      expect(await one.holders()).to.deep.equal(['a.1']);
-    });
   });
 });
 

@@ -325,14 +325,6 @@ describe('errors', () => {
     });
   }
 
-  it('have what they are about, and a cause only where there is one', () => {
-    const timeout = new AcquireTimeoutError(details);
-    expect(timeout).to.include({ semaphore: 'jobs', timeout: 500, waited: 500, attempts: 12 });
-    expect(lost('expired')).to.include({ semaphore: 'jobs', ticketId: 'a.1', reason: 'expired' });
-    for (const error of [timeout, lost('expired')]) expect(error).not.to.have.own.property('cause');
-    expect(lost('expired', cause).cause).to.equal(cause);
-  });
-
   it('are known across copies of the package, those of other packages are not', async () => {
     const path = `../../src/errors.js?copy`;
     const copy = (await import(path)) as { BackendError: typeof BackendError };

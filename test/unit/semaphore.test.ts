@@ -146,31 +146,6 @@ describe('close beside an adopt', () => {
   }
 });
 
-describe('more permits than there are', () => {
-  it('are refused with the limit that the backend found, and withdrawn where a call was not answered', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture({ limit: 2 });
-    const over = backend.verdicts.bind(backend);
-    backend.onAcquire = (call) => over(call, () => ({ kind: 'over', limit: 7 }));
-    for (const asking of [
-      acquire({ permits: 8 }),
-      watch(clock, semaphore.tryAcquire({ permits: 8 })),
-    ]) {
-      await clock.advance(0);
-      expect(asking.error).to.be.instanceOf(RangeError);
-      expect(String(asking.error)).to.include('permits: expected at most the limit of "jobs", 7 ');
-    }
-    expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
-    backend.onAcquire = (call) => {
-      if (backend.acquires.length === 2) throw new Error('cut');
-      return over(call, () => ({ kind: 'over', limit: 7 }));
-    };
-    const unanswered = acquire({ permits: 8 });
-    await clock.advance(50);
-    expect(unanswered.error).to.be.instanceOf(RangeError);
-    expect(backend.givenBack).to.deep.equal([backend.ids[2]]);
-  });
-});
-
 describe('warnings of a semaphore', () => {
   for (const [what, find, expected] of [
     ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],

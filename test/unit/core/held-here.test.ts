@@ -64,18 +64,6 @@ describe('a time-out and a wait say what this process holds itself', () => {
     for (const handle of handles) await handle?.release();
   });
 
-  it('reports it to onWaiting', async () => {
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 3 });
-    const handle = await semaphore.acquire({ permits: 3 });
-    const heard: number[] = [];
-    const onWaiting = ({ heldHere }: { heldHere: number }): void => void heard.push(heldHere);
-    const waiting = semaphore.acquire({ onWaiting });
-    await clock.advance(10);
-    expect(heard).to.deep.equal([3]);
-    await handle.release();
-    await (await waiting).release();
-  });
-
   it('is of the key that was missing, for locks of several', async () => {
     const locks = new KeyedMutex(backend, { label: 'web-1:42' });
     const handle = await locks.acquire('b');

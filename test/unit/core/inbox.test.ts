@@ -34,22 +34,6 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('does not hide an expiry: a dead holder wakes nobody', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    acquire(60_000);
-    await clock.advance(0);
-    const expiry = backend.serverTime + 400;
-    backend.onAcquire = (call) =>
-      backend.allQueued(call, backend.serverTime < expiry ? expiry : expiry + 30_000);
-    backend.setHealth(true);
-    await clock.advance(0);
-    backend.acquires.splice(0);
-    await clock.advance(399);
-    expect(backend.tries).to.deep.equal([]);
-    await clock.advance(20);
-    expect(backend.tries).to.have.length(1);
-  });
-
   it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
@@ -288,51 +272,4 @@ describe('a grant that nobody wants', () => {
     expect(names).to.include('other');
     await asking.value?.release();
   });
-
-  it('is looked for in one semaphore after the other, however many wait', async () => {
-    const { backend, clock, acquire } = await listeningFixture();
-    acquire(60_000);
-    for (let i = 0; i < 49; i++) {
-      watch(clock, new Semaphore(backend, `s${i}`, { limit: 1, retry: PLAIN }).acquire(60_000));
-    }
-    await clock.advance(10);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    for (const [time, count] of [
-      [0, 1],
-      [100, 6],
-      [1000, 50],
-    ] as const) {
-      await clock.advance(time);
-      expect(new Set(names).size).to.equal(count);
-    }
-  });
-});
-
-describe('a permit', () => {
-  for (const confirmsPushedGrants of [false, true]) {
-    it(`is taken at once when its grant overtakes the reply that queued it, confirmed: ${confirmsPushedGrants}`, async () => {
-      const backend = Object.assign(pushing(), { confirmsPushedGrants });
-      const { clock } = backend;
-      const semaphore = new Semaphore(backend, 's', { limit: 1 });
-      watch(clock, semaphore.acquire());
-      await clock.advance(0);
-      backend.setHealth(true);
-      await clock.advance(0);
-      const before = backend.acquires.length;
-      // Over two connections the push may overtake the reply; in one chunk of data the shorter
-      // chain of promises does.
-      backend.onAcquire = async (call, index) => {
-        if (index > before) return backend.allGranted(call);
-        backend.push(call.requests[0]?.id ?? '');
-        await Promise.resolve();
-        return backend.allQueued(call);
-      };
-      const acquiring = watch(clock, semaphore.acquire());
-      await clock.advance(5);
-      expect(acquiring.value).to.include({ held: true });
-      expect(backend.givenBack).to.deep.equal([]);
-    });
-  }
 });

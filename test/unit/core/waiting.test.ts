@@ -3,13 +3,14 @@ import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
 import type { AcquireCall, AcquireReply } from '../../../src/backends/backend.js';
-import { AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
+import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
   firstCallLate,
   gaps,
   later,
+  listeningFixture,
   lossesOf,
   PLAIN,
   pushing,
@@ -180,20 +181,6 @@ describe('waiting', () => {
     expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
   });
 
-  it('withdraws each request once, also one that is given up while close() ends many', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture();
-    const controller = new AbortController();
-    const many = Array.from({ length: 300 }, () => acquire());
-    const last = acquire({ signal: controller.signal });
-    await clock.advance(0);
-    const closing = semaphore.close();
-    controller.abort('enough');
-    await closing;
-    expect(last.error).to.equal('enough');
-    for (const { error } of many) expect(error).to.be.instanceOf(ClosedError);
-    expect(backend.givenBack.toSorted()).to.deep.equal(backend.ids.toSorted());
-  });
-
   describe('that is granted', () => {
     it('with the reply to another call is not asked for again, and only if it fits', async () => {
       const { backend, clock, acquire } = stubFixture();
@@ -218,6 +205,16 @@ describe('waiting', () => {
       await clock.advance(0);
       expect(waiting.value).to.include({ id, fencingToken: 9, slot: 3, held: true });
       expect(backend.acquires).to.have.length(calls);
+    });
+
+    it('by a push that comes after its time asks again soon, also where pushes are sure', async () => {
+      const { backend, clock, waiting, id } = await listeningFixture();
+      backend.onAcquire = (call) => backend.allGranted(call);
+      backend.push(id, 0);
+      await clock.advance(0);
+      expect(waiting.done).to.equal(false);
+      await clock.advance(200);
+      expect(waiting.value?.held).to.equal(true);
     });
 
     it('by a push asks for it again where pushes are confirmed, behind a call that is under way', async () => {

@@ -3,12 +3,7 @@ import type { AcquireCall } from '../../../src/backends/backend.js';
 import { fake, spy } from 'sinon';
 
 import type { CompositeHandle } from '../../../src/index.js';
-import {
-  acquireAll,
-  AcquireTimeoutError,
-  BackendError,
-  HandleLostError,
-} from '../../../src/index.js';
+import { acquireAll, AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { KeyedMutex, ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { stripeOf } from '../../../src/many/key-stripes.js';
 import { reasonOf } from '../../support/rejection.js';
@@ -16,7 +11,6 @@ import { never, StubBackend, watch } from '../stub-backend.js';
 import { later } from '../stub-fixture.js';
 
 const name = 'm';
-const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
 
 describe('a composite handle', () => {
   let handle: CompositeHandle;
@@ -34,22 +28,6 @@ describe('a composite handle', () => {
     handle = await acquireAll(semaphores, { clock });
     losses = [];
     handle.on('lost', (error) => losses.push(error));
-  });
-
-  it('releases in the reverse of the order in which it was taken, and is not lost then', async () => {
-    const order: string[] = [];
-    for (const backend of backends) {
-      backend.onRelease = (call) => {
-        order.push(call.key.name);
-        return backend.released(call);
-      };
-    }
-    const { signal } = handle;
-    expect(await handle.release()).to.equal(true);
-    expect(order).to.deep.equal(['s2', 's1', 's0']);
-    await clock.advance(60_000);
-    expect([losses, signal.aborted]).to.deep.equal([[], false]);
-    expect(() => handle.assertHeld()).to.throw(HandleLostError);
   });
 
   it('releases all, and gathers what went wrong', async () => {
@@ -78,34 +56,9 @@ describe('a composite handle', () => {
 
 describe('a keyed mutex on a backend that a test decides', () => {
   let backend: StubBackend;
-  let mutex: KeyedMutex;
 
   beforeEach(() => {
     backend = new StubBackend();
-    mutex = new KeyedMutex(backend, { name });
-  });
-
-  it('keeps its deadline while the backend hangs or fails, with the cause, and gets through after', async () => {
-    const failure = new Error('LOADING');
-    for (const [on, cause, answer] of [
-      [new KeyedMutex(backend, { name: 'silent' }), /no reply/, () => never<never>()],
-      [mutex, /LOADING/, () => Promise.reject(failure)],
-    ] as const) {
-      backend.onAcquire = answer;
-      const start = backend.clock.monotonic();
-      const late = watch(backend.clock, on.acquire(['a', 'b'], 300));
-      await pass(backend.clock, 305);
-      expect((late.at ?? 0) - start).to.be.within(300, 305);
-      expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('timeout', 300);
-      expect(String((late.error as Error).cause)).to.match(cause);
-    }
-    const trying = watch(backend.clock, mutex.tryAcquire(['a', 'b']));
-    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b'], 300));
-    await pass(backend.clock, 100);
-    expect(trying.error).to.be.instanceOf(BackendError).with.property('cause', failure);
-    backend.onAcquire = (call) => backend.allGranted(call);
-    await pass(backend.clock, 200);
-    expect(acquiring.value).to.include({ held: true });
   });
 
   it('makes one try when the call for all keys gets no answer, and says so', async () => {
@@ -144,24 +97,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
       expect(backend.givenBack.length - before, 'behind the late reply').to.equal(taken);
     });
   }
-
-  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
-    const acquireTogether = fake.rejects(new Error('unexpected'));
-    Object.assign(backend, { acquireTogether });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const semaphores = keys.slice(0, 2).map((key) => new Semaphore(backend, key, { limit: 2 }));
-    const many = Array.from({ length: 101 }, (_, i) => `key ${i}`);
-    await (await mutex.acquire(['a'])).release();
-    await (await mutex.acquire(many)).release();
-    await (await acquireAll(semaphores.map((semaphore) => ({ semaphore, permits: 2 })))).release();
-    expect([acquireTogether.callCount, backend.givenBack.length]).to.deep.equal([0, 104]);
-  });
 });
-
-/** Time passes in steps, so that each try finds what the one before it left. */
-async function pass(clock: ManualClock, duration: number): Promise<void> {
-  for (let passed = 0; passed < duration; passed += 5) await clock.advance(5);
-}
 
 /**
  * XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go,

@@ -18,22 +18,6 @@ describe('a read-write lock', () => {
     await lock.close();
   });
 
-  it('passes the signal of its caller on', async () => {
-    await lock.acquireWrite();
-    const abort = new AbortController();
-    const { signal } = abort;
-    const waits = [
-      reasonOf(lock.acquireRead({ signal })),
-      reasonOf(lock.write(() => 1, { signal })),
-    ];
-    await clock.advance(0);
-    const reason = new Error('enough');
-    abort.abort(reason);
-    expect(await Promise.all(waits)).to.deep.equal([reason, reason]);
-    await clock.advance(0);
-    expect(await lock.semaphore.inspect()).to.include({ held: 3, waiting: 0 });
-  });
-
   it('refuses wrong options', async () => {
     for (const [options, message] of [
       [{ limit: 0 }, /^limit: expected an integer from 1 to 16777216, got 0/],

@@ -35,21 +35,6 @@ describe('running a script', () => {
     });
   }
 
-  it('takes what its client throws at once as a rejection', async () => {
-    const port = connection(() => {
-      throw new TypeError('at once');
-    });
-    await errorOf(runScript(port, script, [], [], String), TypeError);
-    const unknown = connection(() => {
-      throw new Error('NOSCRIPT x');
-    });
-    expect(await runScript(unknown, script, [], [], String)).to.equal('by text');
-    const runByText = (): never => {
-      throw new TypeError('at once');
-    };
-    await errorOf(runScript({ ...unknown, runByText }, script, [], [], String), TypeError);
-  });
-
   it('adds one promise to that of its client', async () => {
     const counts: string[] = [];
     const hook = createHook({ init: (_id, type) => void counts.push(type) });
