@@ -63,24 +63,6 @@ function numbered(letter: string, count: number, permits = 1): string[] {
   return Array.from({ length: count }, (_, i) => `c.${letter}${i + 1}${suffix}`);
 }
 
-describeOnBoth('a request that does not fit', (make) => {
-  for (const given of [undefined, order('a')]) {
-    it(`is not passed for ever by new groups, ${given ? 'in a group' : 'without one'}`, async () => {
-      const one = make({ limit: 5 });
-      await one.take('c.x1', { ttl: HOUR });
-      await queueUp(one, ['c.heavy.5'], () => given);
-      const passed: string[] = [];
-      for (const id of numbered('n', 20)) {
-        const reply = await one.acquire([request(id, 'wait', order(`new ${id}`))]);
-        if (kinds(reply)[0] === 'granted') passed.push(id);
-        await one.release(id, { client: 'c' });
-      }
-      // Each comes after virtual time by one, and the heavy one by five.
-      expect(passed).to.deep.equal(numbered('n', 4));
-    });
-  }
-});
-
 describeOnBoth('a request of a group for more than a limit that has shrunk', (make) => {
   it('gets its turn in its order once the limit grows, where arrival alone decided meanwhile', async () => {
     const one = make({ limit: 3 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { PushedTurn, Rate } from '../../src/backends/backend.js';
-import { CLAIM_TIME_MS, RATE_LIFE_MS } from '../../src/backends/protocol.js';
+import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import { eventually } from '../support/eventually.js';
 import { only } from '../support/only.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
@@ -76,25 +76,6 @@ describeOnBoth('a rate', (make) => {
     await one.release('a.1');
     expect(await nextIn(one)).to.equal(STEP);
     expect(await one.try('a.2', RATED)).to.equal('busy');
-  });
-
-  it('is used by a grant that nobody claims, or that is withdrawn', async () => {
-    const one = make(ANY);
-    await one.take('a.1', RATED);
-    await one.acquire('b.1', RATED);
-    await one.acquire('c.1', RATED);
-    one.pass(STEP);
-    await one.release('nobody.1');
-    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
-    await one.release('b.1');
-    expect(await nextIn(one)).to.equal(STEP);
-    expect(await one.queue()).to.deep.equal(['c.1']);
-    one.pass(STEP);
-    await one.release('nobody.1');
-    expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
-    one.pass(CLAIM_TIME_MS);
-    expect(await one.holders(), 'its claim time is over').to.deep.equal(['a.1']);
-    expect(await nextIn(one)).to.equal(0);
   });
 
   for (const [what, call] of [

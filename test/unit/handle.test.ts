@@ -1,18 +1,10 @@
 import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import {
-  acquireAll,
-  ClosedError,
-  HandleLostError,
-  ManualClock,
-  MemoryBackend,
-  Semaphore,
-} from '../../src/index.js';
+import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
-import { moment } from '../support/moment.js';
 import { StubBackend } from './stub-backend.js';
 import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
@@ -56,28 +48,6 @@ describe('a handle', () => {
       expect(await handle.release()).to.equal(false);
     });
   }
-
-  it('emits a loss once to each listener, whenever it came, and never inside of on()', async () => {
-    const { backend, clock, handle, losses } = await heldFixture();
-    const inner: unknown[] = [];
-    handle.once('lost', () => void handle.on('lost', (error) => inner.push(error)));
-    const removed = (): void => void inner.push('removed');
-    handle.on('lost', removed).off('lost', removed);
-    await clock.advance(2000);
-    const between = lossesOf(handle, clock);
-    await moment(0);
-    expect(between).to.deep.equal([]);
-    backend.onExtend = (call) => backend.extended(call, false);
-    await clock.advance(1000);
-    expect(handle.held).to.equal(false);
-    const after = lossesOf(handle, clock);
-    expect(after).to.deep.equal([]);
-    await clock.advance(60_000);
-    const error: unknown = handle.signal.reason;
-    expect(inner).to.deep.equal([error]);
-    for (const each of [losses, between, after])
-      expect(each.map(([, loss]) => loss)).to.deep.equal([error]);
-  });
 });
 
 describe('a handle of a ticket that was lost before it could be handed out', () => {
@@ -182,38 +152,5 @@ describe('a listener that ends what it hears of', () => {
         expect([clock.timers, open]).to.deep.equal([0, 0]);
       });
     }
-  }
-
-  for (const place of [0, 1]) {
-    it(`by close of one of two, whenever after the grant of both, leaves no permit (${place})`, async () => {
-      let rejected = 0;
-      for (let turns = 0; turns < 20; turns += 1) {
-        const clock = new ManualClock();
-        const backend = new MemoryBackend({ clock });
-        const [both, others] = [1, 2].map(() =>
-          ['a', 'b'].map((name) => new Semaphore(backend, name, { limit: 1 })),
-        );
-        const closeOne = async (): Promise<void> => {
-          for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-          await both?.[place]?.close();
-        };
-        const take = backend.acquireTogether.bind(backend);
-        backend.acquireTogether = (calls) => {
-          const replies = take(calls);
-          void replies.then(closeOne);
-          return replies;
-        };
-        const acquiring = acquireAll(both ?? [], { clock });
-        const handle = await acquiring.catch((error: unknown) => {
-          expect(error).to.be.instanceOf(ClosedError);
-          rejected += 1;
-        });
-        await handle?.release();
-        await clock.advance(0);
-        for (const other of others ?? []) expect((await other.inspect()).held).to.equal(0);
-        expect(clock.timers).to.equal(0);
-      }
-      expect(rejected).to.be.within(1, 19);
-    });
   }
 });

@@ -17,42 +17,7 @@ const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  it('emits one event, is the same for a second call, and after a loss false at once, though it withdraws', async () => {
-    for (const [lost, fails] of [
-      [true, true],
-      [true, false],
-      [false, false],
-    ]) {
-      const { backend, clock, handle, losses } = await heldFixture();
-      const again: Promise<boolean>[] = [];
-      handle.on('released', () => again.push(handle.release()));
-      if (fails) backend.onRelease = () => Promise.reject(away);
-      if (lost) clock.stall(30_000);
-      const releasing = handle.release();
-      expect(await releasing).to.equal(!lost);
-      expect(again).to.deep.equal([releasing]);
-      await clock.advance(10_000);
-      expect([losses, new Set(backend.givenBack)]).to.deep.equal([[], new Set([handle.id])]);
-      expect(backend.givenBack.length === 1).to.equal(!fails);
-    }
-  });
-
   describe('when the backend fails', () => {
-    it('is tried again with the same id until it is confirmed: a try that failed may have run', async () => {
-      for (const found of [true, false]) {
-        const { backend, clock, handle } = await heldFixture();
-        backend.onRelease = (call, index) => {
-          if (index < 4) throw away;
-          return backend.released(call, found);
-        };
-        const releasing = watch(clock, handle.release());
-        await clock.advance(200);
-        expect(releasing.value).to.equal(true);
-        expect(backend.releases.map(({ at }) => at)).to.deep.equal([0, 10, 30, 70, 150]);
-        expect(new Set(backend.givenBack)).to.deep.equal(new Set([handle.id]));
-      }
-    });
-
     it('and refuses, rejects with the cause at once, and is retried at most a second apart', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture(LONG);
       let released = 0;
