@@ -2,12 +2,14 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
+import type { AcquireCall, AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
   firstCallLate,
   gaps,
+  later,
   listeningFixture,
   PLAIN,
   pushing,
@@ -188,6 +190,32 @@ describe('waiting', () => {
       expect(waiting.done).to.equal(false);
       await clock.advance(200);
       expect(waiting.value?.held).to.equal(true);
+    });
+
+    it('by a push asks for it again where pushes are confirmed, behind a call that is under way', async () => {
+      const backend = Object.assign(pushing(), { confirmsPushedGrants: true });
+      const { clock, acquire } = stubFixture({}, backend);
+      const waiting = acquire();
+      await clock.advance(0);
+      backend.setHealth(true);
+      const answer = later<AcquireReply>();
+      backend.onAcquire = () => answer.promise;
+      await clock.advance(0);
+      const [id = ''] = backend.ids;
+      const before = backend.acquires.length;
+      backend.push(id);
+      await clock.advance(0);
+      expect(backend.acquires, 'a call is under way').to.have.length(before);
+      backend.onAcquire = (call) => backend.allQueued(call);
+      answer.resolve(backend.allQueued(backend.acquires.at(-1)?.call as AcquireCall));
+      await clock.advance(0);
+      expect(backend.acquires).to.have.length(before + 1);
+      expect(waiting.done, 'a push grants nothing').to.equal(false);
+      backend.onAcquire = (call) => backend.allGranted(call);
+      backend.push(id);
+      await clock.advance(0);
+      expect(waiting.value?.held).to.equal(true);
+      expect(backend.givenBack).to.deep.equal([]);
     });
 
     it('by a push before any reply waits for its reply: the clock of the server is not known', async () => {
