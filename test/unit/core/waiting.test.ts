@@ -11,6 +11,7 @@ import {
   gaps,
   later,
   listeningFixture,
+  lossesOf,
   PLAIN,
   pushing,
   stubFixture,
@@ -136,6 +137,30 @@ describe('waiting', () => {
       expect(backend.acquires, 'tried again once that has failed').to.have.length(3);
       expect(backend.acquires[2]?.call.requests).to.have.length(1);
     });
+
+    for (const [what, sameTicket, released, lost] of [
+      ['keeps what it holds when it grants the same', true, false, false],
+      ['loses what it holds when it grants another: the data was lost', false, false, true],
+      ['gives back what it has released since', false, true, false],
+    ] as const) {
+      it(what, async () => {
+        const { backend, clock, acquire } = stubFixture({ ttl: 10_000 });
+        const ticket = backend.granted();
+        const answer = firstCallLate(backend, (call) => backend.verdicts(call, () => ticket));
+        const waiting = acquire(60_000);
+        await clock.advance(5100);
+        const handle = waiting.value;
+        if (handle === undefined) throw new Error('not granted');
+        const losses = lossesOf(handle, clock);
+        if (released) await handle.release();
+        backend.releases.splice(0);
+        answer((call) => backend.verdicts(call, () => (sameTicket ? ticket : backend.granted())));
+        await clock.advance(0);
+        expect(handle.held).to.equal(!released && !lost);
+        expect(losses.map(([, { reason }]) => reason)).to.deep.equal(lost ? ['missing'] : []);
+        expect(backend.givenBack).to.deep.equal(sameTicket ? [] : [handle.id]);
+      });
+    }
   });
 
   it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
