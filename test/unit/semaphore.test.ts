@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
+import { reasonOf } from '../support/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
 import { later, stubFixture } from './stub-fixture.js';
 
@@ -184,6 +185,31 @@ describe('warnings of a semaphore', () => {
     semaphore.on('warning', () => {});
     await backend.clock.advance(0);
     expect(calls).to.deep.equal([]);
+  });
+
+  it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
+    const backend = Object.assign(new StubBackend(), {
+      setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
+      addPermits: async () => {
+        return { serverTime: backend.serverTime, grants: [], limit: 4, refused: true as const };
+      },
+    });
+    const { clock, semaphore } = stubFixture({ limit: 4 }, backend);
+    const warnings: string[] = [];
+    semaphore.on('warning', ({ message }) => warnings.push(message));
+    const useTwice = async (otherLimit: number): Promise<void> => {
+      backend.onAcquire = (call) => ({ ...backend.allGranted(call), otherLimit });
+      await semaphore.use(() => undefined);
+      await semaphore.use(() => undefined);
+    };
+    await useTwice(5);
+    expect(await reasonOf(semaphore.addPermits(-9))).to.be.instanceOf(RangeError);
+    await useTwice(6);
+    await semaphore.setLimit(6);
+    await useTwice(7);
+    await clock.advance(0);
+    const others = warnings.map((message) => /and (\d) elsewhere/.exec(message)?.[1]);
+    expect(others).to.deep.equal(['5', '7']);
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { gaps, heldFixture, pushing, stubFixture } from '../stub-fixture.js';
+import { gaps, heldFixture, later, pushing, stubFixture } from '../stub-fixture.js';
 
 const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
@@ -52,6 +52,19 @@ describe('releasing', () => {
       const longest = 30_000 * 0.99 - 2 + 30_000 + 5000;
       expect(backend.releases.at(-1)?.at).to.be.within(longest - 300, longest);
       expect(clock.timers).to.equal(0);
+    });
+
+    it('is false when a refusal comes after the lease, before any timer ran', async () => {
+      const { backend, clock, handle } = await heldFixture();
+      const gate = later<never>();
+      backend.isRetryable = () => false;
+      backend.onRelease = () => gate.promise;
+      const releasing = watch(clock, handle.release());
+      await clock.advance(0);
+      clock.stall(3000);
+      gate.reject(away);
+      await clock.advance(0);
+      expect(releasing).to.include({ value: false, error: undefined });
     });
   });
 

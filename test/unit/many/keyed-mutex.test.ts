@@ -15,19 +15,15 @@ const name = 'm';
 describe('a composite handle', () => {
   let handle: CompositeHandle;
   let backends: StubBackend[];
-  let clock: ManualClock;
-  let losses: unknown[];
 
   beforeEach(async () => {
-    clock = new ManualClock();
+    const clock = new ManualClock();
     backends = [0, 1, 2].map(() => new StubBackend());
     const semaphores = backends.map((backend, i) => {
       backend.onAcquire = (call) => backend.allGranted(call);
       return new Semaphore(backend, `s${i}`, { limit: 2, clock });
     });
     handle = await acquireAll(semaphores, { clock });
-    losses = [];
-    handle.on('lost', (error) => losses.push(error));
   });
 
   it('releases all, and gathers what went wrong', async () => {
@@ -56,9 +52,11 @@ describe('a composite handle', () => {
 
 describe('a keyed mutex on a backend that a test decides', () => {
   let backend: StubBackend;
+  let mutex: KeyedMutex;
 
   beforeEach(() => {
     backend = new StubBackend();
+    mutex = new KeyedMutex(backend, { name });
   });
 
   it('makes one try when the call for all keys gets no answer, and says so', async () => {
@@ -80,6 +78,29 @@ describe('a keyed mutex on a backend that a test decides', () => {
     }
   });
 
+  it('keeps its deadline while the backend hangs or fails, with the cause, and gets through after', async () => {
+    const failure = new Error('LOADING');
+    for (const [on, cause, answer] of [
+      [new KeyedMutex(backend, { name: 'silent' }), /no reply/, () => never<never>()],
+      [mutex, /LOADING/, () => Promise.reject(failure)],
+    ] as const) {
+      backend.onAcquire = answer;
+      const start = backend.clock.monotonic();
+      const late = watch(backend.clock, on.acquire(['a', 'b'], 300));
+      await pass(backend.clock, 305);
+      expect((late.at ?? 0) - start).to.be.within(300, 305);
+      expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('timeout', 300);
+      expect(String((late.error as Error).cause)).to.match(cause);
+    }
+    const trying = watch(backend.clock, mutex.tryAcquire(['a', 'b']));
+    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b'], 300));
+    await pass(backend.clock, 100);
+    expect(trying.error).to.be.instanceOf(BackendError).with.property('cause', failure);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    await pass(backend.clock, 200);
+    expect(acquiring.value).to.include({ held: true });
+  });
+
   for (const taken of [2, 0]) {
     it(`gives back the ${taken} permits that the one call took after its time`, async () => {
       const reply = later<void>();
@@ -98,6 +119,11 @@ describe('a keyed mutex on a backend that a test decides', () => {
     });
   }
 });
+
+/** Time passes in steps, so that each try finds what the one before it left. */
+async function pass(clock: ManualClock, duration: number): Promise<void> {
+  for (let passed = 0; passed < duration; passed += 5) await clock.advance(5);
+}
 
 /**
  * XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go,

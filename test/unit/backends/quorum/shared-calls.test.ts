@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 
+import { CallTimeoutError } from '../../../../src/time/call-timeout.js';
 import { RedisQuorumNode } from '../../../../src/backends/quorum/redis-node.js';
 import { ManualClock } from '../../../../src/index.js';
 
@@ -42,6 +43,24 @@ describe('calls to a node of a quorum', () => {
     const adding = [add('a', 60), add('b', 40), add('c', 1), add('d', 500), add('e', 1)];
     expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D', 'E']);
     expect(sent).to.deep.equal(['ab', 'c', 'd', 'e']);
+  });
+
+  it('make room when the first caller of a call without a reply stops waiting, and give a reply that is late', async () => {
+    const settle: (() => void)[] = [];
+    answer = (names) => new Promise((resolve) => settle.push(() => resolve(upper(names))));
+    const lost = outcomes([add('a', 100, 100), add('b', 50, 100), add('c', 50, 30)]);
+    await clock.advance(0);
+    const waiting = outcomes([add('d', 1, 20), add('e', 1, 60)]);
+    await clock.advance(29);
+    expect(sent).to.deep.equal(['a', 'bc']);
+    await clock.advance(2);
+    // What nobody waits for any more is never sent.
+    expect(sent).to.deep.equal(['a', 'bc', 'e']);
+    for (const one of settle) one();
+    expect(await waiting).to.deep.equal([String(new CallTimeoutError(20)), 'E']);
+    expect(await lost).to.deep.equal(['A', 'B', 'C']);
+    await clock.advance(0);
+    expect(clock.timers).to.equal(0);
   });
 
   it('give a semaphore its own error, and the others their replies, in the same call', async () => {
