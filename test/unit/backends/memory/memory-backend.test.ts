@@ -95,6 +95,19 @@ describe('memory backend', () => {
     expect(await stored(3 * DAY)).to.deep.equal([]);
   });
 
+  it('forgets names with a stored limit a day after the last use, all but 1000, as new ones are used', async () => {
+    const caller = { client: 'a', notAfter: undefined };
+    for (let i = 0; i < 3000; i += 1)
+      await backend.setLimit({ ...keyOf(`set ${i}`), ...caller, newLimit: 5 });
+    clock.stall(DAY - 1);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`new ${i}`));
+    expect(backend.size).to.equal(3000);
+    clock.stall(1);
+    expect((await backend.listNames('p')).names.length).to.equal(0);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`other ${i}`));
+    expect(backend.size).to.equal(1000);
+  });
+
   it('keeps the rate of keys while it counts, and no longer, though no new key is used', async () => {
     const rate = { permits: 1, per: 1000 };
     const keyed = new KeyedSemaphore(backend, { limit: 1, rate });
