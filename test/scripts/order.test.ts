@@ -141,6 +141,23 @@ describeWithServer('the order, in Redis', (server) => {
     expect(await entriesOf(one)).to.be.below(300);
   });
 
+  it('is that of arrival again, in the usual form, once no request with an option waits', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('n', 3), () => undefined);
+    const before = await one.state();
+    await queueUp(one, ['c.z1'], () => ofPriority(3));
+    expect(Object.keys(await one.state())).to.include.members(['flows:0', 'flows:3', 'flow:3:']);
+    await one.release('c.z1', { client: 'c' });
+    const { info, clients, ...rest } = await one.state();
+    const { info: infoBefore, clients: clientsBefore, ...restBefore } = before;
+    expect([rest, typeof clients]).to.deep.equal([restBefore, typeof clientsBefore]);
+    const [state, stateBefore] = [info, infoBefore].map(
+      (all) => (all as Record<string, string>)['state'],
+    );
+    expect(state?.slice(16)).to.equal(stateBefore?.slice(16)).and.to.equal(' 1 queue');
+  });
+
   it('keeps turns among the largest requests that there are', async () => {
     const most = 16_777_216;
     const one = new RedisFixture(server(), { limit: most });
