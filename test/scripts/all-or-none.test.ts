@@ -65,17 +65,6 @@ describeOnBoth('all tickets or none', (make) => {
     });
   }
 
-  it('write nothing where others wait', async () => {
-    const { one, calls, acquire10, state } = severalOf(2);
-    const requests = [request('b.1'), { ...request('b.2.2'), permits: 2 }];
-    await one.backend.acquire(
-      calls.slice(0, 1).map((call) => ({ ...call, client: 'b', requests })),
-    );
-    const before = await state();
-    expect(await acquire10()).to.equal(undefined);
-    expect(await state()).to.deep.equal(before);
-  });
-
   /** What keeps a semaphore from the usual case though it has a permit for all that ask. */
   const unusual: Record<string, (one: PortFixture) => Promise<unknown> | void> = {
     'they were used in another period of 2.8 hours': (one) => one.pass(4 * HOUR),

@@ -71,17 +71,6 @@ describeWithServer('keys of a semaphore', (server) => {
       expect([...parts]).to.have.members(LOSSES.slice(0, 10).flat());
     });
 
-    it('hold each ticket once, one sign, and no score below 0', async () => {
-      const one = await busy();
-      const { holders } = await one.inspect();
-      expect(await one.redis.zcard(one.keyOf('tickets'))).to.equal(holders.length + 1);
-      for (const [part, entries] of Object.entries(await one.state())) {
-        if (!Array.isArray(entries)) continue;
-        const scores = entries.filter((_, i) => i % 2 === 1).map(Number);
-        expect(Math.min(...scores), part).to.be.at.least(0);
-      }
-    });
-
     for (const lost of LOSSES) {
       it(`${lost.join(' and ')}: no permit twice, none lost, whatever call finds it`, async () => {
         for (const [what, call] of CALLS) {
@@ -117,23 +106,6 @@ describeWithServer('keys of a semaphore', (server) => {
       });
     }
 
-    it('and those for more than a limit that has shrunk keep their place without their key', async () => {
-      for (const lost of ['parked', 'queue', 'requests']) {
-        const one = make({ limit: 4 });
-        await one.take('a.1.4');
-        await one.acquire(['b.1.3', 'b.2']);
-        await one.setLimit(2);
-        await one.release('a.1.4');
-        expect([await one.holders(), await one.queue()]).to.deep.equal([['b.2'], ['b.1.3']]);
-        await one.lose(lost);
-        await one.setLimit(4);
-        const kept = lost === 'requests' ? ['b.2'] : ['b.2', 'b.1.3'];
-        expect(await one.holders()).to.deep.equal(kept);
-        await one.release(kept);
-        await one.expectNothingLeft();
-      }
-    });
-
     it('a ticket is gone that expired just as its keys did, and slots begin at 0 again', async () => {
       const calls: Call[] = [
         ['release', async (one) => (await one.release('a.1.3')).released[0]],
@@ -153,21 +125,6 @@ describeWithServer('keys of a semaphore', (server) => {
         await one.release('c.1');
         await one.expectNothingLeft();
       }
-    });
-
-    it('leave the limit that was set, but for info, and the revoked tickets', async () => {
-      const one = make({ limit: 5 });
-      await one.setLimit(3);
-      await one.acquire(ids('a', 3));
-      await one.revoke('a.2');
-      await one.lose('queue');
-      expect(await one.extend('a.2')).to.deep.include({ storedLimit: 3, revoked: ['a.2'] });
-      await one.lose('info');
-      const reply = await one.extend(['a.1', 'a.2']);
-      expect(reply.extended).to.deep.equal([false, false]);
-      expect([reply.storedLimit, reply.revoked]).to.deep.equal([undefined, ['a.2']]);
-      await one.lose('revoked');
-      expect((await one.extend('a.2')).revoked).to.equal(undefined);
     });
   });
 
@@ -367,19 +324,6 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.extend('b.1.1900');
     expect(await left()).to.equal(1);
     await expectSound(one);
-  });
-
-  it('answer a release at maxmemory, whatever limit its caller has', async () => {
-    const one = make();
-    await one.acquire(['a.1', 'a.2']);
-    await one.release('a.1');
-    await one.redis.config('SET', 'maxmemory', '1');
-    try {
-      expect((await one.release('a.1')).released).to.deep.equal([false]);
-      expect((await one.release('a.2', { limit: 51 })).released).to.deep.equal([true]);
-    } finally {
-      await one.redis.config('SET', 'maxmemory', '0');
-    }
   });
 
   it('have numbers with all their digits, as replies do, whatever they count', async () => {

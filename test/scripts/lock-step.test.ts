@@ -67,26 +67,27 @@ function order(group: string, weight = 1, priority = 0): RequestOrder {
 
 const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
 const HABITS: Readonly<Record<string, Habits>> = {
-  'one permit': { limit: 1, acts: { askTogether: 10 } },
-  'few permits, many waiters': { limit: 3, acts: { askTogether: 5 } },
+  'one permit, hand-over and revocation': {
+    limit: 1,
+    longestPause: 400,
+    acts: { ...OPERATIONS, stall: 10, askTogether: 10 },
+  },
+  'few permits, many waiters, and how long to wait': {
+    limit: 3,
+    progress: true,
+    acts: { askTogether: 5 },
+  },
   'weights and stalls': {
     limit: 7,
     largest: 4,
     longestPause: 400,
     acts: { stall: 15, askTogether: 5 },
   },
-  'wide and fast': { limit: 40, largest: 9, longestPause: 30 },
-  'large calls': { limit: 60, largest: 1, longestPause: 60, batch: 9 },
-  'limits that differ': { limit: 5, largest: 4, longestPause: 200, acts: { otherLimit: 20 } },
-  'hand-over and revocation of one permit': {
-    limit: 1,
-    longestPause: 400,
-    acts: { ...OPERATIONS, stall: 10, askTogether: 10 },
-  },
-  'hand-over, revocation and a live limit': { limit: 6, largest: 3, acts: OPERATIONS },
-  'groups with weights': {
-    limit: 1,
-    orders: [order('a', 1), order('b', 2), order('c', 4), undefined],
+  'large calls': { limit: 60, largest: 3, longestPause: 60, batch: 9 },
+  'hand-over, revocation and limits that change or differ': {
+    limit: 6,
+    largest: 3,
+    acts: { ...OPERATIONS, otherLimit: 12 },
   },
   'groups, priorities, heavy requests and stalls': {
     limit: 5,
@@ -95,13 +96,12 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a', 3), order('b', 7), order('', 1, 2), order('ü, |', 1000, 9), undefined],
     acts: { stall: 12 },
   },
-  'groups and a live limit': {
+  'groups, a live limit and losses of data': {
     limit: 5,
     largest: 4,
-    orders: [order('a'), order('b', 2), order('', 1, 1), undefined, undefined],
-    acts: { ...OPERATIONS, setLimit: 15, stall: 6 },
+    orders: [order('a'), order('b', 5), order('', 1, 1), undefined, undefined],
+    acts: { ...OPERATIONS, setLimit: 15, stall: 6, lose: 10, stepBack: 5 },
   },
-  'a bounded queue': { limit: 2, largest: 2, maxWaiting: 4 },
   'a bounded queue, groups and stalls': {
     limit: 3,
     largest: 3,
@@ -109,7 +109,6 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a', 2), order('b', 1, 3), undefined],
     acts: { stall: 15, setLimit: 8 },
   },
-  'how long to wait': { limit: 3, largest: 2, progress: true },
   'how long to wait, with groups, stalls and losses': {
     limit: 3,
     largest: 4,
@@ -117,28 +116,16 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a', 2), order('b', 1, 3), undefined, undefined],
     acts: { stall: 12, setLimit: 8, lose: 5 },
   },
-  'groups and losses of data': {
-    limit: 4,
-    largest: 2,
-    orders: [order('a'), order('b', 5), undefined],
-    acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
-  },
-  'rates that differ': {
-    limit: 9,
-    largest: 3,
-    longestPause: 250,
-    acts: { otherRate: 15, stall: 5, stepBack: 0, lose: 3, adopt: 8, revoke: 8 },
-  },
   'rates of one permit': {
     limit: 1,
     longestPause: 250,
     acts: { otherRate: 8, setRate: 8, release: 40 },
   },
-  'a live rate': {
-    limit: 5,
-    largest: 2,
+  'a live rate, rates that differ, and losses': {
+    limit: 7,
+    largest: 3,
     longestPause: 300,
-    acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3, askTogether: 5 },
+    acts: { ...OPERATIONS, otherRate: 12, setRate: 12, stall: 4, askTogether: 5, lose: 3 },
   },
   'rates, groups and priorities': {
     limit: 4,
@@ -147,11 +134,12 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a'), order('b', 5), order('', 1, 3), undefined],
     acts: { otherRate: 8, setRate: 5, stall: 4, stepBack: 0 },
   },
-  'caps of groups': {
+  'caps of groups and a bounded queue': {
     limit: 6,
     largest: 2,
+    maxWaiting: 6,
     orders: [order('a'), order('b', 3), order('c', 1, 2), order('a', 1, 2), undefined],
-    acts: { otherTerms: 15, stall: 4, adopt: 8, revoke: 8, askTogether: 5 },
+    acts: { otherTerms: 15, setGroupLimit: 5, stall: 8, adopt: 8, revoke: 8, askTogether: 5 },
   },
   'a live cap, a live limit, progress and losses': {
     limit: 5,
@@ -159,12 +147,6 @@ const HABITS: Readonly<Record<string, Habits>> = {
     progress: true,
     orders: [order('a', 2), order('b'), order('ü, |', 1, 9), undefined, undefined],
     acts: { ...OPERATIONS, otherTerms: 5, setGroupLimit: 15, stall: 6, lose: 6 },
-  },
-  'a cap and a bounded queue': {
-    limit: 4,
-    maxWaiting: 5,
-    orders: [order('a'), order('b'), undefined],
-    acts: { otherTerms: 15, setGroupLimit: 5, stall: 15, setLimit: 6 },
   },
   'budgets and settlements': {
     limit: 9,

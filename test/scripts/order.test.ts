@@ -4,7 +4,6 @@ import type { RequestOrder } from '../../src/backends/backend.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
 import {
-  arrivalOf,
   closeFixtures,
   describeOnBoth,
   ids,
@@ -64,68 +63,6 @@ function numbered(letter: string, count: number, permits = 1): string[] {
   return Array.from({ length: count }, (_, i) => `c.${letter}${i + 1}${suffix}`);
 }
 
-// That credit of idle groups, withdrawn requests and priorities count as in the model is shown by
-// order-model.test.ts.
-describeOnBoth('fair shares of groups', (make) => {
-  it('follow weights over 700 grants of up to 4 permits, and nothing stays idle', async () => {
-    const one = make({ limit: 7 });
-    const weights = { a: 1, b: 2, d: 4 };
-    await one.take('c.x1.7', { ttl: HOUR });
-    const list = Object.keys(weights).flatMap((letter) =>
-      Array.from({ length: 500 }, (_, i) => `c.${letter}${i}.${1 + ((i * i + i) % 4)}`),
-    );
-    await queueUp(one, list, byLetter(weights));
-    const shares = new Map<string, number>();
-    let total = 0;
-    for (const id of await grants(one, ['c.x1.7'], 700)) {
-      const [, number = '', size = '1'] = id.split('.');
-      const letter = number.slice(0, 1);
-      shares.set(letter, (shares.get(letter) ?? 0) + Number(size));
-      total += Number(size);
-    }
-    for (const [letter, weight] of Object.entries(weights)) {
-      const share = (shares.get(letter) ?? 0) / total;
-      expect(share, letter).to.be.closeTo(weight / 7, (0.05 * weight) / 7);
-    }
-    const { held, waiters } = await one.inspect();
-    expect(held + (waiters[0]?.permits ?? 0), 'the first does not fit').to.be.above(7);
-  });
-
-  it('a request that was dropped returns to its old place in its group', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    const reply = await one.acquire(
-      ['c.a1', 'c.a2', 'c.b1', 'c.b2'].map((id) => request(id, 'wait', byLetter()(id))),
-      { client: 'c' },
-    );
-    const place = arrivalOf(reply.verdicts[0]);
-    await one.release('c.a1', { client: 'c' });
-    expect(await one.queue()).to.deep.equal(['c.a2', 'c.b1', 'c.b2']);
-    const back = await one.acquire([request('c.a1', place, order('a'))]);
-    expect(arrivalOf(back.verdicts[0])).to.equal(place);
-    expect(await one.queue()).to.deep.equal(['c.a1', 'c.b1', 'c.a2', 'c.b2']);
-    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('abab');
-  });
-});
-
-describeOnBoth('a request that does not fit', (make) => {
-  for (const given of [undefined, order('a')]) {
-    it(`is not passed for ever by new groups, ${given ? 'in a group' : 'without one'}`, async () => {
-      const one = make({ limit: 5 });
-      await one.take('c.x1', { ttl: HOUR });
-      await queueUp(one, ['c.heavy.5'], () => given);
-      const passed: string[] = [];
-      for (const id of numbered('n', 20)) {
-        const reply = await one.acquire([request(id, 'wait', order(`new ${id}`))]);
-        if (kinds(reply)[0] === 'granted') passed.push(id);
-        await one.release(id, { client: 'c' });
-      }
-      // Each comes after virtual time by one, and the heavy one by five.
-      expect(passed).to.deep.equal(numbered('n', 4));
-    });
-  }
-});
-
 describeOnBoth('a request of a group for more than a limit that has shrunk', (make) => {
   it('gets its turn in its order once the limit grows, where arrival alone decided meanwhile', async () => {
     const one = make({ limit: 3 });
@@ -152,25 +89,6 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
 });
 
 describeOnBoth('a bounded queue', (make) => {
-  it('refuses one more, but none that waits already or returns to its old place', async () => {
-    const one = make({ limit: 1 });
-    const bound = { maxWaiting: 2, client: 'c' };
-    await one.take('c.x1', { ttl: HOUR });
-    const places = (await one.acquire(['c.1', 'c.2', 'c.3'], bound)).verdicts;
-    expect(places[2]).to.deep.equal({ kind: 'full', waiting: 2 });
-    expect(kinds(await one.acquire(['c.1', 'c.2', 'c.3'], bound))).to.deep.equal([
-      'queued',
-      'queued',
-      'full',
-    ]);
-    await one.release('c.1', { client: 'c' });
-    expect(kinds(await one.acquire('c.4', bound))).to.deep.equal(['queued']);
-    const back = await one.acquire([request('c.1', arrivalOf(places[0]))], bound);
-    expect(kinds(back)).to.deep.equal(['queued']);
-    expect(await one.queue()).to.deep.equal(['c.1', 'c.2', 'c.4']);
-    expect(kinds(await one.acquire('c.5', { ...bound, maxWaiting: 4 }))).to.deep.equal(['queued']);
-  });
-
   for (const given of [undefined, order('a', 2)]) {
     it(`does not count requests of the dead, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 1 });
@@ -187,17 +105,6 @@ describeOnBoth('a bounded queue', (make) => {
         'full',
       ]);
       expect(await one.queue()).to.deep.equal(['c.1']);
-    });
-
-    it(`does not count them where others saw that they are dead, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
-      const one = make({ limit: 1 });
-      await one.take('c.x1', { ttl: HOUR });
-      await one.acquire(ids('dead', 2).map((id) => request(id, 'wait', given)));
-      one.pass(5000);
-      await one.acquire('a.1');
-      await one.acquire('b.1');
-      expect(kinds(await one.acquire('c.1', { maxWaiting: 3 }))).to.deep.equal(['queued']);
-      expect(kinds(await one.acquire('c.2', { maxWaiting: 3 }))).to.deep.equal(['full']);
     });
 
     // The fresh seed 103 of the lock-step, path 206.
@@ -261,18 +168,6 @@ describeWithServer('the order, in Redis', (server) => {
     );
     const granted = groupsOf(await grants(one, [`c.x1.${most}`]));
     expect(granted).to.equal(`d${'aab'.repeat(3)}`);
-    await one.expectNothingLeft();
-  });
-
-  it('is made again where its keys are missing: nobody is lost', async () => {
-    const one = new RedisFixture(server(), { limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, ['c.n1', ...numbered('a', 3), ...numbered('b', 3), 'c.n2'], (id) =>
-      id.startsWith('c.n') ? undefined : byLetter()(id),
-    );
-    await one.lose('flows:0', 'flow:0:b');
-    const granted = await grants(one, ['c.x1']);
-    expect(granted).to.deep.equal(['c.n1', 'c.a1', 'c.b1', 'c.a2', 'c.b2', 'c.n2', 'c.a3', 'c.b3']);
     await one.expectNothingLeft();
   });
 

@@ -1,58 +1,8 @@
 import { expect } from 'chai';
 
-import { arrivalOf, describeOnBoth, granted, ids, kinds, request } from './port-fixture.js';
+import { arrivalOf, describeOnBoth, granted, ids, request } from './port-fixture.js';
 
 describeOnBoth('the queue', (make) => {
-  it('keeps the place that a request was given, also where that was dropped', async () => {
-    const one = make({ limit: 1 });
-    await one.take('x.1');
-    const places = new Map<string, number>();
-    for (const id of ['a.1', 'b.1', 'c.1']) {
-      places.set(id, arrivalOf((await one.acquire(id)).verdicts[0]));
-    }
-    const again = async (id: string): Promise<number> =>
-      arrivalOf((await one.acquire([request(id, places.get(id))])).verdicts[0]);
-    expect(arrivalOf((await one.acquire('a.1')).verdicts[0])).to.equal(places.get('a.1'));
-    await one.release('a.1');
-    expect(await again('a.1')).to.equal(places.get('a.1'));
-    expect(await one.queue()).to.deep.equal(['a.1', 'b.1', 'c.1']);
-    await one.loseAll();
-    one.pass(1);
-    await one.take('y.1');
-    await one.acquire('d.1');
-    for (const id of ['c.1', 'a.1', 'b.1']) await again(id);
-    expect(await one.queue()).to.deep.equal(['a.1', 'b.1', 'c.1', 'd.1']);
-    // One that was dropped passes those behind it at once.
-    await one.release('a.1');
-    await one.expire('y.1');
-    expect(kinds(await one.acquire([request('a.1', places.get('a.1'))]))).to.deep.equal([
-      'granted',
-    ]);
-    expect(await one.queue()).to.deep.equal(['b.1', 'c.1', 'd.1']);
-  });
-
-  for (const given of [undefined, { group: 'g', weight: 1, priority: 0 }]) {
-    it(`steps over what can never fit after the limit was made smaller, and keeps it, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
-      const one = make({ limit: 3 });
-      const wait = (...list: string[]) => one.acquire(list.map((id) => request(id, 'wait', given)));
-      await one.acquire(ids('x', 3));
-      await wait('big.1.3', 'big.2.3');
-      await wait('a.1', 'a.2');
-      await one.setLimit(2);
-      const asked = [request('c.1.3'), request('c.2.3', 'try'), request('big.1.3')];
-      expect(kinds(await one.acquire(asked))).to.deep.equal(['over', 'over', 'queued']);
-      await one.release('x.1');
-      expect(await one.queue(), 'held back').to.have.lengthOf(4);
-      await one.release(['x.2', 'x.3']);
-      const held = { 'a.1': [0], 'a.2': [1] };
-      expect(await one.standing()).to.deep.equal({ held, queue: ['big.1.3', 'big.2.3'] });
-      await one.release(['a.1', 'a.2']);
-      expect(kinds(await one.acquire('b.1'))).to.deep.equal(['granted']);
-      await one.setLimit(4);
-      expect(await one.holders()).to.deep.equal(['b.1', 'big.1.3']);
-    });
-  }
-
   it('sends the caller its own grants with the reply, and others theirs by push, each once', async () => {
     const one = make({ limit: 3 });
     const [toA, toB] = [await one.pushesTo('a'), await one.pushesTo('b')];
@@ -94,16 +44,6 @@ describeOnBoth('the queue', (make) => {
 });
 
 describeOnBoth('leases of waiters', (make) => {
-  it('a permit that nobody waits for is free where more have expired than one call drops', async () => {
-    const one = make({ limit: 500 });
-    await one.acquire(ids('dead', 500));
-    one.pass(29_000);
-    await one.acquire(ids('a', 499));
-    one.pass(1000);
-    expect(await one.try('b.1')).to.equal('granted');
-    expect(await one.queue()).to.deep.equal([]);
-  });
-
   it('a grant lives for the claim time, or its ttl where that is less, and for its ttl once it is claimed', async () => {
     for (const ttl of [300, 60_000]) {
       const one = make({ limit: 3, ttl });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { PushedTurn, Rate } from '../../src/backends/backend.js';
-import { CLAIM_TIME_MS, RATE_LIFE_MS } from '../../src/backends/protocol.js';
+import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import { eventually } from '../support/eventually.js';
 import { only } from '../support/only.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
@@ -52,53 +52,6 @@ describeOnBoth('a rate', (make) => {
     ]);
   });
 
-  it('lets a request for more than the burst through when the bucket is full, and charges it all', async () => {
-    const one = make(ANY);
-    await one.take('a.1.10', RATED);
-    expect(await nextIn(one)).to.equal(10 * STEP);
-    await one.acquire('b.1.4', RATED);
-    one.pass(10 * STEP - 1);
-    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['queued']);
-    one.pass(1);
-    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['granted']);
-    expect(await nextIn(one)).to.equal(4 * STEP);
-  });
-
-  it('names to a waiting client the time at which it can allow its first request', async () => {
-    const one = make(ANY);
-    await one.take('a.1', RATED);
-    const at = one.time.now;
-    const first = await one.acquire(['b.1', 'b.2'], RATED);
-    const later = await one.acquire(['c.1', 'c.2'], RATED);
-    const last = await one.acquire('b.3', RATED);
-    const turns = [first, later, last].map(({ askAgainAt = 0 }) => askAgainAt - at);
-    expect(turns).to.deep.equal([STEP, 3 * STEP, 5 * STEP]);
-    one.pass(STEP);
-    const again = ['b.1', 'b.2', 'b.3'].map((id) => request(id));
-    const reply = await one.acquire(again, RATED);
-    expect(kinds(reply)).to.deep.equal(['granted', 'queued', 'queued']);
-    expect(reply.askAgainAt).to.equal(one.time.now + STEP);
-    expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
-  });
-
-  it('names it to the head alone where groups take turns, and to the next when it is that', async () => {
-    const one = make(ANY);
-    const heard = { b: await turnsTo(one, 'b'), c: await turnsTo(one, 'c') };
-    const ask = (id: string) =>
-      one.acquire([request(id, 'wait', { group: id, weight: 1, priority: 0 })], RATED);
-    await one.take('a.1', RATED);
-    const at = one.time.now + STEP;
-    const replies = [await ask('b.1'), await ask('c.1'), await ask('d.1'), await ask('b.1')];
-    const named = replies.map(({ askAgainAt }) => (askAgainAt === at ? 'turn' : 'none'));
-    expect(named).to.deep.equal(['turn', 'none', 'none', 'turn']);
-    expect((await ask('c.1')).askAgainAt).not.to.equal(at + STEP);
-    one.pass(STEP);
-    expect(kinds(await ask('b.1'))).to.deep.equal(['granted']);
-    await eventually(() => expect(heard.c).to.deep.equal([{ id: 'c.1', at: at + STEP }]));
-    expect(heard.b).to.deep.equal([]);
-    expect((await ask('d.1')).askAgainAt).not.to.equal(at + STEP);
-  });
-
   it('keeps the lease of a client until its turn, which need not ask before', async () => {
     const one = make(ANY);
     const slow = { rate: { permits: 1, per: 60_000, burst: 1 } };
@@ -130,20 +83,6 @@ describeOnBoth('a rate', (make) => {
     expect(await one.holders()).to.deep.equal(['a.1', 'b.1.2', 'c.1']);
   });
 
-  it('does not give the head a permit that it allows, nor one that is free alone', async () => {
-    const one = make({ limit: 1 });
-    await one.take('a.1', RATED);
-    await one.acquire('b.1', RATED);
-    one.pass(STEP);
-    expect(kinds(await one.acquire('b.1', RATED)), 'no permit is free').to.deep.equal(['queued']);
-    await one.release('a.1', RATED);
-    expect(await one.holders(), 'both').to.deep.equal(['b.1']);
-    await one.acquire('c.1', RATED);
-    await one.release('b.1');
-    expect(await one.holders(), 'the rate does not').to.deep.equal([]);
-    expect(await one.queue()).to.deep.equal(['c.1']);
-  });
-
   it('is charged once where a call runs twice, and is not given back with the permit', async () => {
     const one = make(ANY);
     const first = await one.take('a.1', RATED);
@@ -153,25 +92,6 @@ describeOnBoth('a rate', (make) => {
     await one.release('a.1');
     expect(await nextIn(one)).to.equal(STEP);
     expect(await one.try('a.2', RATED)).to.equal('busy');
-  });
-
-  it('is used by a grant that nobody claims, or that is withdrawn', async () => {
-    const one = make(ANY);
-    await one.take('a.1', RATED);
-    await one.acquire('b.1', RATED);
-    await one.acquire('c.1', RATED);
-    one.pass(STEP);
-    await one.release('nobody.1');
-    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
-    await one.release('b.1');
-    expect(await nextIn(one)).to.equal(STEP);
-    expect(await one.queue()).to.deep.equal(['c.1']);
-    one.pass(STEP);
-    await one.release('nobody.1');
-    expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
-    one.pass(CLAIM_TIME_MS);
-    expect(await one.holders(), 'its claim time is over').to.deep.equal(['a.1']);
-    expect(await nextIn(one)).to.equal(0);
   });
 
   for (const [what, call] of [
@@ -275,23 +195,6 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('that is stored', () => {
-    it('serves waiters with what it allows, and keeps what was used', async () => {
-      const one = make(ANY);
-      const options = { rate: { permits: 1, per: HOUR, burst: 1 } };
-      const turns = await turnsTo(one, 'b');
-      await one.take('a.1', options);
-      await one.acquire(ids('b', 5), options);
-      await one.setRate(RATE);
-      expect(await one.holders(), 'one permit is missing').to.deep.equal(['a.1']);
-      const turn = { id: 'b.1', at: one.time.now + STEP };
-      await eventually(() => expect(turns).to.deep.equal([turn]));
-      await one.setRate({ ...RATE, burst: 3 });
-      expect(await one.holders()).to.deep.equal(['a.1', 'b.1', 'b.2']);
-      await one.setRate(undefined);
-      expect(await one.holders()).to.have.length(6);
-      expect((await one.inspect()).rate).to.equal(undefined);
-    });
-
     it('that there is none counts, too, whatever callers name, and forgets what was used', async () => {
       const one = make(ANY);
       await one.take('a.1', RATED);
@@ -302,35 +205,6 @@ describeOnBoth('a rate', (make) => {
       await one.take('c.2');
       expect(await nextIn(one)).to.equal(1000);
     });
-  });
-
-  it('is refused as a fifth budget, which changes nothing', async () => {
-    const one = make();
-    const [a, b] = [RATE, { permits: 1, per: 60_000, burst: 1 }];
-    for (const name of ['d', 'c', 'a']) await one.setBudget(name, a);
-    await one.setBudget('none', undefined);
-    await one.acquire([request('h.1')], { budgets: { b } });
-    const full = ['a', 'b', 'c', 'd'];
-    for (const again of [1, 2]) {
-      expect((await one.setBudget('e', b)).full, `${again}`).to.deep.equal(full);
-      expect((await one.setBudget('none', b)).full, `${again}`).to.deep.equal(full);
-    }
-    const shown = async () => {
-      const { budgets = {} } = await one.inspect();
-      return Object.entries(budgets)
-        .flatMap(([name, budget]) => (budget ? [name] : []))
-        .toSorted();
-    };
-    expect(await shown()).to.deep.equal(full);
-    // One of the four may change, and one that goes makes room.
-    expect((await one.setBudget('d', b)).full).to.equal(undefined);
-    expect((await one.setBudget('e', undefined)).full).to.equal(undefined);
-    expect((await one.setBudget('d', undefined)).full).to.equal(undefined);
-    expect((await one.setBudget('e', b)).full).to.equal(undefined);
-    expect(await shown()).to.deep.equal(['a', 'b', 'c', 'e']);
-    // A late call is late, even so.
-    const late = await one.setBudget('f', b, { notAfter: one.time.now - 1 });
-    expect([late.late, late.full]).to.deep.equal([true, undefined]);
   });
 
   it('of costs is charged and settled once, though calls run twice or the ticket has expired', async () => {

@@ -2,36 +2,9 @@ import { expect } from 'chai';
 
 import { describeWithFakeClock } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
-import {
-  arrivalOf,
-  closeFixtures,
-  describeOnBoth,
-  granted,
-  ids,
-  kinds,
-  RedisFixture,
-  request,
-} from './port-fixture.js';
+import { closeFixtures, describeOnBoth, granted, ids, RedisFixture } from './port-fixture.js';
 
 describeOnBoth('tickets', (make) => {
-  it('are granted up to the limit, and those that ask for more wait or are refused', async () => {
-    const one = make({ limit: 3 });
-    expect((await one.acquire([])).verdicts).to.deep.equal([]);
-    expect((await one.release([])).released).to.deep.equal([]);
-    const reply = await one.acquire(ids('a', 5));
-    expect(kinds(reply)).to.deep.equal(['granted', 'granted', 'granted', 'queued', 'queued']);
-    expect(await one.try('b.1')).to.equal('busy');
-    expect((await one.acquire('c.1.4')).verdicts).to.deep.equal([{ kind: 'over', limit: 3 }]);
-    expect(await one.inspect()).to.include({ limit: 3, held: 3, waiting: 2 });
-    // Verdicts come in the order of the requests, whatever these ask for.
-    const place = arrivalOf(reply.verdicts[4]);
-    const mixed = [request('a.6', 'try'), request('a.7'), request('a.5', place), 'a.8.4', 'a.1'];
-    const { verdicts } = await one.acquire(mixed);
-    const all = ['busy', 'queued', 'queued', 'over', 'granted'];
-    expect(verdicts.map(({ kind }) => kind)).to.deep.equal(all);
-    expect(arrivalOf(verdicts[2])).to.equal(place).and.below(arrivalOf(verdicts[1]));
-  });
-
   it('end at their very microsecond, and their slots are used again, lowest first', async () => {
     const one = make({ limit: 5, ttl: 1000 });
     await one.acquire(ids('a', 5));
@@ -44,22 +17,6 @@ describeOnBoth('tickets', (make) => {
     expect((await one.release('a.4')).released).to.deep.equal([false]);
     expect((await one.take('b.1')).slots).to.deep.equal([1]);
     expect((await one.take('b.2')).slots).to.deep.equal([3]);
-  });
-
-  it('thousands of them are taken, extended, half expired and given back in a few calls', async () => {
-    const one = make({ limit: 10_000 });
-    for (let from = 1; from < 10_000; from += 1000) await one.acquire(ids('a', 1000, from));
-    const odd = ids('a', 10_000).filter((_, i) => i % 2 === 0);
-    for (let at = 0; at < odd.length; at += 1000) {
-      await one.extend(odd.slice(at, at + 1000), { ttl: 1 });
-    }
-    one.pass(1);
-    expect((await one.extend(['a.1', 'a.2'])).extended).to.deep.equal([false, true]);
-    for (let from = 1; from < 5000; from += 1000) await one.acquire(ids('b', 1000, from));
-    const slots = (await one.inspect()).holders.flatMap((holder) => holder.slots);
-    expect(slots.toSorted((a, b) => a - b)).to.deep.equal([...Array(10_000).keys()]);
-    const { released } = await one.release(ids('b', 5000));
-    expect(new Set(released)).to.deep.equal(new Set([true]));
   });
 
   describe('have fencing tokens', () => {
@@ -130,16 +87,6 @@ describeOnBoth('tickets', (make) => {
         const inTime = JSON.stringify(await call(one, now));
         expect(inTime, what).not.to.match(/"late":true|"kind":"late"/);
       }
-    });
-
-    it('still make room where they expired, and the clients concerned are notified', async () => {
-      const one = make({ limit: 1, ttl: 1000 });
-      await one.take('x.1');
-      await one.acquire('a.1');
-      one.pass(1000);
-      const { grants } = await one.acquire('a.1', { notAfter: 1 });
-      expect(grants.map(({ id }) => id)).to.deep.equal(['a.1']);
-      expect(await one.holders()).to.deep.equal(['a.1']);
     });
   });
 });

@@ -7,8 +7,12 @@ import { canInstallPackages, installPackages } from './debian-packages.js';
 import { findFakeTime } from './faketime.js';
 import { findServer } from './redis-launch.js';
 
-/** The one that takes longest first, so that no core is idle in the end. */
-export const ALL_TESTS = ['test/simulation/*.test.ts', 'test/!(simulation)/**/*.test.ts'];
+/** The longest come first and the many short ones last, so that no core is idle in the end. */
+export const ALL_TESTS = [
+  'test/simulation/*.test.ts',
+  'test/{keeper,cli,web,server}/*.test.ts',
+  'test/!(simulation|keeper|cli|web|server)/**/*.test.ts',
+];
 
 const howToGetServer = `No redis-server found: the tests that need one are skipped. To have it:
   macOS            brew install redis

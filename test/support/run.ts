@@ -13,6 +13,7 @@ process.exitCode = await untilExitCode(
  */
 function withFiles(args: readonly string[]): string[] {
   if (args.some((arg) => arg.endsWith('.ts'))) return [...args];
-  const jobs = String(Math.min(availableParallelism() + 1, 4));
+  // Many tests wait for a process or a server: a core can run two files at once.
+  const jobs = String(Math.min(2 * availableParallelism(), 4));
   return ['--parallel', '--jobs', jobs, ...args, ...ALL_TESTS];
 }

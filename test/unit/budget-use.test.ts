@@ -47,19 +47,13 @@ async function work(hold: number, seed: number) {
 }
 
 describe('a budget, in several processes', () => {
-  for (const [hold, seed] of [
-    [200, 1],
-    [3000, 2],
-    [20_000, 3],
-  ] as const) {
-    it(`is never spent above its amount and burst in any window, with holds of ${hold} ms`, async () => {
-      const { uses, calls } = await work(hold, seed);
-      expect(uses.length).to.be.above(100);
-      expect(mostIn(uses, MINUTE)).to.be.at.most(2 * BUDGET.amount);
-      // One to queue, one at the time that the budget names, one to release.
-      expect(calls / uses.length).to.be.below(3.2);
-    });
-  }
+  it('is never spent above its amount and burst in any window', async () => {
+    const { uses, calls } = await work(3000, 2);
+    expect(uses.length).to.be.above(100);
+    expect(mostIn(uses, MINUTE)).to.be.at.most(2 * BUDGET.amount);
+    // One to queue, one at the time that the budget names, one to release.
+    expect(calls / uses.length).to.be.below(3.2);
+  });
 
   for (const group of [undefined, 'tenant']) {
     it(`costs one call at each turn of a slow rate, ${group === undefined ? 'by arrival' : 'in groups'}`, async () => {

@@ -1,20 +1,12 @@
 import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import {
-  acquireAll,
-  ClosedError,
-  HandleLostError,
-  ManualClock,
-  MemoryBackend,
-  Semaphore,
-} from '../../src/index.js';
+import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
-import { moment } from '../support/moment.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture, lossesOf, promisesSettle, stubFixture } from './stub-fixture.js';
+import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
   it('counts down the certain part of its lease: its ttl less 1 % and 2 ms, by both local clocks', async () => {
@@ -56,38 +48,6 @@ describe('a handle', () => {
       expect(await handle.release()).to.equal(false);
     });
   }
-
-  it('that was released says nothing of a loss that was found a moment before', async () => {
-    const { clock, handle, losses } = await heldFixture();
-    const { signal } = handle;
-    clock.stepWall(40_000);
-    expect([signal.aborted, handle.held]).to.deep.equal([false, false]);
-    expect(await handle.release()).to.equal(false);
-    await clock.advance(60_000);
-    expect(losses).to.deep.equal([]);
-  });
-
-  it('emits a loss once to each listener, whenever it came, and never inside of on()', async () => {
-    const { backend, clock, handle, losses } = await heldFixture();
-    const inner: unknown[] = [];
-    handle.once('lost', () => void handle.on('lost', (error) => inner.push(error)));
-    const removed = (): void => void inner.push('removed');
-    handle.on('lost', removed).off('lost', removed);
-    await clock.advance(2000);
-    const between = lossesOf(handle, clock);
-    await moment(0);
-    expect(between).to.deep.equal([]);
-    backend.onExtend = (call) => backend.extended(call, false);
-    await clock.advance(1000);
-    expect(handle.held).to.equal(false);
-    const after = lossesOf(handle, clock);
-    expect(after).to.deep.equal([]);
-    await clock.advance(60_000);
-    const error: unknown = handle.signal.reason;
-    expect(inner).to.deep.equal([error]);
-    for (const each of [losses, between, after])
-      expect(each.map(([, loss]) => loss)).to.deep.equal([error]);
-  });
 });
 
 describe('a handle of a ticket that was lost before it could be handed out', () => {
@@ -151,32 +111,6 @@ describe('ending what many hold or wait for', () => {
       expect(clock.timers).to.equal(0);
     });
   }
-
-  it('takes some at a time, and leaves nothing, where more leases run out meanwhile', async () => {
-    const { backend, clock, semaphore } = stubFixture({ ttl: 1000, extendEvery: 0 });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    let ended = 0;
-    const hold = async (count: number): Promise<void> => {
-      const some = await Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
-      for (const handle of some) handle.on('lost', () => (ended += 1));
-    };
-    await hold(2 * MANY);
-    await clock.advance(1);
-    await hold(100);
-    await clock.advance(986);
-    expect(ended).to.equal(0);
-    const passing = clock.advance(2);
-    const turns: number[] = [];
-    const left = (): number => 2 * MANY - ended;
-    for (let before = 0; left() > 0; before = ended) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns.push(ended - before);
-    }
-    expect(Math.max(...turns)).to.be.at.most(FEW);
-    await passing;
-    await clock.advance(0);
-    expect([ended, clock.timers]).to.deep.equal([2 * MANY + 100, 0]);
-  });
 });
 
 describe('a listener that ends what it hears of', () => {
@@ -219,46 +153,4 @@ describe('a listener that ends what it hears of', () => {
       });
     }
   }
-
-  for (const place of [0, 1]) {
-    it(`by close of one of two, whenever after the grant of both, leaves no permit (${place})`, async () => {
-      let rejected = 0;
-      for (let turns = 0; turns < 20; turns += 1) {
-        const clock = new ManualClock();
-        const backend = new MemoryBackend({ clock });
-        const [both, others] = [1, 2].map(() =>
-          ['a', 'b'].map((name) => new Semaphore(backend, name, { limit: 1 })),
-        );
-        const closeOne = async (): Promise<void> => {
-          for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-          await both?.[place]?.close();
-        };
-        const take = backend.acquireTogether.bind(backend);
-        backend.acquireTogether = (calls) => {
-          const replies = take(calls);
-          void replies.then(closeOne);
-          return replies;
-        };
-        const acquiring = acquireAll(both ?? [], { clock });
-        const handle = await acquiring.catch((error: unknown) => {
-          expect(error).to.be.instanceOf(ClosedError);
-          rejected += 1;
-        });
-        await handle?.release();
-        await clock.advance(0);
-        for (const other of others ?? []) expect((await other.inspect()).held).to.equal(0);
-        expect(clock.timers).to.equal(0);
-      }
-      expect(rejected).to.be.within(1, 19);
-    });
-  }
-
-  it('by releasing all others at a loss leaves no timer', async () => {
-    const { clock, semaphore, handle } = await heldFixture({ extendEvery: 0 });
-    await clock.advance(500);
-    const other = await semaphore.acquire();
-    handle.on('lost', () => void other.release());
-    await clock.advance(2500);
-    expect([handle.held, other.held, clock.timers]).to.deep.equal([false, false, 0]);
-  });
 });

@@ -120,50 +120,23 @@ describe('no secret is in a refusal:', () => {
       const given = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes', 'again', 'hosts', 'url']);
       // They may be any text.
       for (const free of ['label', 'prefix', 'name']) given.delete(free);
+      const refuses = (act: () => unknown, where: string): void =>
+        expectNoSecret(thrownBy(act), where);
       for (const make of makes) {
-        for (const option of given)
-          expectNoSecret(
-            thrownBy(() => make({ [option]: url })),
-            option,
-          );
-        expectNoSecret(
-          thrownBy(() => make({ [url]: url })),
-          'another option',
-        );
-        for (const option of ['password', 'secret', 'auth']) {
-          expectNoSecret(
-            thrownBy(() => make({ [option]: SECRET })),
-            option,
-          );
-        }
-        expectNoSecret(
-          thrownBy(() => make(url as never)),
-          'options',
-        );
+        for (const option of given) refuses(() => make({ [option]: url }), option);
+        refuses(() => make({ [url]: url }), 'another option');
+        for (const option of ['password', 'secret', 'auth'])
+          refuses(() => make({ [option]: SECRET }), option);
+        refuses(() => make(url as never), 'options');
       }
-      for (const target of [url, [url], { url }, [{ url }]]) {
-        const make = (): unknown => new Semaphore(target as never, 'a', { limit: 1 });
-        expectNoSecret(thrownBy(make), 'target');
-      }
-      expectNoSecret(
-        thrownBy(() => quorum(url as never)),
-        'clients',
-      );
+      for (const target of [url, [url], { url }, [{ url }]])
+        refuses(() => new Semaphore(target as never, 'a', { limit: 1 }), 'target');
+      refuses(() => quorum(url as never), 'clients');
       const connection = { runBySha: () => 0, runByText: () => 0 } as unknown as SingleTarget;
       const named = { [url.slice(0, 250)]: connection };
-      expectNoSecret(
-        thrownBy(() => quorum(named, { lists: [['other']] })),
-        'lists',
-      );
-      const lists = [['node', url]];
-      expectNoSecret(
-        thrownBy(() => quorum({ node: connection }, { lists })),
-        'lists',
-      );
-      expectNoSecret(
-        thrownBy(() => quorum(named, { otherSet: url as never })),
-        'otherSet',
-      );
+      refuses(() => quorum(named, { lists: [['other']] }), 'lists');
+      refuses(() => quorum({ node: connection }, { lists: [['node', url]] }), 'lists');
+      refuses(() => quorum(named, { otherSet: url as never }), 'otherSet');
     });
 
     it(`by a call (URL ${i})`, async () => {

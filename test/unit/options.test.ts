@@ -24,14 +24,7 @@ import {
 } from '../../src/index.js';
 import { resolveAcquire, resolveOptions } from '../../src/options.js';
 import { errorOf } from '../support/rejection.js';
-import {
-  adoptedId,
-  checkTicketId,
-  firstId,
-  newClientId,
-  parseTicketId,
-  ticketId,
-} from '../../src/backends/ticket-id.js';
+import { newClientId, parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 
 const HELP = '; see: npx redsem help INVALID_ARGUMENT';
 
@@ -82,30 +75,6 @@ describe('options', () => {
     const clock = new ManualClock();
     expect(resolveOptions({ limit: 1 }, clock).clock).to.equal(clock);
     expect(resolveOptions({ limit: 1, clock: systemClock }, clock).clock).to.equal(systemClock);
-  });
-
-  it('take each value up to the limits', () => {
-    const given = {
-      limit: Number.MAX_SAFE_INTEGER,
-      ttl: 100,
-      extendEvery: 50,
-      retry: { min: 1, max: 1, factor: 1, jitter: false },
-      prefix: 'ü:*?[]%',
-      label: '',
-      replicas: { atLeast: 1, timeout: 1 },
-      maxWaiting: 0,
-      rate: { permits: 1_000_000, per: 1000, burst: 31_536_000_000_000 },
-      clock: new ManualClock(),
-      keeper: { open: () => () => undefined },
-    };
-    const others = { budgets: undefined, groupLimit: 1 };
-    expect(resolveOptions({ ...given, groupLimit: 1 })).to.deep.equal({ ...given, ...others });
-    const long = { limit: 1, extendEvery: 0, ttl: 2_147_483_647 };
-    expect(resolveOptions(long)).to.include(long);
-    const rate = { permits: 1, per: 31_536_000_000 };
-    const open = resolveOptions({ limit: Infinity, rate });
-    expect(open).to.deep.include({ limit: 2 ** 53 - 1, rate: { ...rate, burst: 1 } });
-    expect(open.rate).to.be.frozen;
   });
 
   // That each is refused with its name and the value is shown by the conformance cases; here are
@@ -356,14 +325,6 @@ describe('errors', () => {
     });
   }
 
-  it('have what they are about, and a cause only where there is one', () => {
-    const timeout = new AcquireTimeoutError(details);
-    expect(timeout).to.include({ semaphore: 'jobs', timeout: 500, waited: 500, attempts: 12 });
-    expect(lost('expired')).to.include({ semaphore: 'jobs', ticketId: 'a.1', reason: 'expired' });
-    for (const error of [timeout, lost('expired')]) expect(error).not.to.have.own.property('cause');
-    expect(lost('expired', cause).cause).to.equal(cause);
-  });
-
   it('are known across copies of the package, those of other packages are not', async () => {
     const path = `../../src/errors.js?copy`;
     const copy = (await import(path)) as { BackendError: typeof BackendError };
@@ -391,28 +352,5 @@ describe('ticket ids', () => {
     }
     expect(ticketId('abc', 71, 1)).to.equal('abc.1z');
     expect(ticketId('abc', 71, 12)).to.equal('abc.1z.12');
-  });
-
-  it('of something else are not read, and refused where a caller gives them', () => {
-    const none = ['', 'a', 'a.', '.1', 'a.1.', 'a.1.x', 'a b.1', 'a.1;2', 'a.1.2.3', 'a.-1'];
-    for (const id of [...none, 'ü.1', 'a.1~', 'a.1~b', '~a.1', 'a.1~b.1~c.1', 'a.1~b 1', 'a.1\n']) {
-      expect(parseTicketId(id), id).to.equal(undefined);
-      const expected = 'ticketId: expected the id of a ticket, got ';
-      expect(() => checkTicketId(id), id).to.throw(TypeError, expected);
-    }
-    expect(() => checkTicketId(5)).to.throw(TypeError, 'got 5');
-    for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
-  });
-
-  it('of adopted tickets show the new holder, and keep the first id through any number', () => {
-    const first = ticketId('first', 35, 7);
-    expect(firstId(first)).to.equal(first);
-    let id = first;
-    for (let turn = 0; turn < 3; turn++) {
-      const own = ticketId(newClientId(), turn, 7);
-      id = adoptedId(own, id);
-      expect([id, firstId(id)]).to.deep.equal([`${own}~${first}`, first]);
-      expect(parseTicketId(id)).to.deep.equal(parseTicketId(own));
-    }
   });
 });

@@ -4,7 +4,7 @@ import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backe
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
 import { reasonOf } from '../support/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
-import { heldFixture, later, stubFixture } from './stub-fixture.js';
+import { later, stubFixture } from './stub-fixture.js';
 
 /** The longest that a call of an operator takes with all its tries, in milliseconds. */
 const PATIENCE = 5000;
@@ -42,15 +42,6 @@ describe('setLimit, setRate, adopt and revoke', () => {
       expect(call.error, method).to.be.instanceOf(BackendError);
       expect(String(call.error)).to.include(`this backend has no ${method}`);
     }
-  });
-
-  it('take no permit from its holder where the backend finds no such ticket', async () => {
-    const { backend: plain, semaphore: own, handle, losses } = await heldFixture();
-    const { serverTime } = plain;
-    const revoke = () => Promise.resolve({ serverTime, grants: [], revoked: false });
-    Object.assign(plain, { revoke });
-    expect(await own.revoke(handle.id)).to.equal(false);
-    expect([handle.held, losses]).to.deep.equal([true, []]);
   });
 
   it('fail when every try is too late, or silent, and say why', async () => {
@@ -95,22 +86,6 @@ describe('setLimit, setRate, adopt and revoke', () => {
     }
     await clock.advance(PATIENCE);
     expect(tries).to.equal(triesBefore);
-  });
-
-  it('that are under way when it is closed may succeed, and their timers end before close()', async () => {
-    const { clock } = backend;
-    const { promise, resolve } = later<SetLimitReply>();
-    onSetLimit = () => promise;
-    const setting = watch(clock, semaphore.setLimit(2));
-    const looking = watch(clock, semaphore.inspect());
-    await clock.advance(20);
-    const closing = watch(clock, semaphore.close());
-    await clock.advance(20);
-    resolve(reply(false));
-    await clock.advance(PATIENCE);
-    expect([setting.at, setting.error]).to.deep.equal([40, undefined]);
-    expect(looking.error).to.be.instanceOf(BackendError);
-    expect([closing.at, clock.timers]).to.deep.equal([PATIENCE, 0]);
   });
 
   it('make no handle until one try is in time, and then one with its full ttl', async () => {
@@ -172,31 +147,6 @@ describe('close beside an adopt', () => {
   }
 });
 
-describe('more permits than there are', () => {
-  it('are refused with the limit that the backend found, and withdrawn where a call was not answered', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture({ limit: 2 });
-    const over = backend.verdicts.bind(backend);
-    backend.onAcquire = (call) => over(call, () => ({ kind: 'over', limit: 7 }));
-    for (const asking of [
-      acquire({ permits: 8 }),
-      watch(clock, semaphore.tryAcquire({ permits: 8 })),
-    ]) {
-      await clock.advance(0);
-      expect(asking.error).to.be.instanceOf(RangeError);
-      expect(String(asking.error)).to.include('permits: expected at most the limit of "jobs", 7 ');
-    }
-    expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
-    backend.onAcquire = (call) => {
-      if (backend.acquires.length === 2) throw new Error('cut');
-      return over(call, () => ({ kind: 'over', limit: 7 }));
-    };
-    const unanswered = acquire({ permits: 8 });
-    await clock.advance(50);
-    expect(unanswered.error).to.be.instanceOf(RangeError);
-    expect(backend.givenBack).to.deep.equal([backend.ids[2]]);
-  });
-});
-
 describe('warnings of a semaphore', () => {
   for (const [what, find, expected] of [
     ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
@@ -220,6 +170,22 @@ describe('warnings of a semaphore', () => {
       expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
     });
   }
+
+  it('are not looked for once it is closed: the listener would stay for ever [P8]', async () => {
+    const calls: string[] = [];
+    const backend = Object.assign(new StubBackend(), {
+      onHazard: () => {
+        calls.push('onHazard');
+        return () => {};
+      },
+      findHazard: async () => void calls.push('findHazard'),
+    });
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+    await semaphore.close();
+    semaphore.on('warning', () => {});
+    await backend.clock.advance(0);
+    expect(calls).to.deep.equal([]);
+  });
 
   it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
     const backend = Object.assign(new StubBackend(), {
@@ -245,39 +211,6 @@ describe('warnings of a semaphore', () => {
     const others = warnings.map((message) => /and (\d) elsewhere/.exec(message)?.[1]);
     expect(others).to.deep.equal(['5', '7']);
   });
-
-  it('are not looked for once it is closed: the listener would stay for ever [P8]', async () => {
-    const calls: string[] = [];
-    const backend = Object.assign(new StubBackend(), {
-      onHazard: () => {
-        calls.push('onHazard');
-        return () => {};
-      },
-      findHazard: async () => void calls.push('findHazard'),
-    });
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-    await semaphore.close();
-    semaphore.on('warning', () => {});
-    await backend.clock.advance(0);
-    expect(calls).to.deep.equal([]);
-  });
 });
 
-describe('semaphore objects on one backend', () => {
-  it('call each with its own terms, as one client', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const jobs = { name: 'jobs', limit: 4, ttl: 3000, label: 'me', prefix: 'redsem' };
-    const others = [{}, { name: 'others' }, { limit: 5 }, { ttl: 4000 }, { prefix: 'p' }];
-    const all = others.map((other) => ({ ...jobs, ...other }));
-    const handles = all.map(({ name, ...rest }) => new Semaphore(backend, name, rest).acquire());
-    const ids = (await Promise.all(handles)).map(({ id }) => id);
-    await backend.clock.advance(1500);
-    expect([new Set(ids).size, backend.extends.length]).to.deep.equal([5, 5]);
-    const sent = backend.acquires.map(({ call }) => {
-      return { ...call.key, limit: call.limit, ttl: call.ttl, label: call.label };
-    });
-    expect(sent).to.have.deep.members(all);
-    expect(new Set(backend.acquires.map(({ call }) => call.client)).size).to.equal(1);
-  });
-});
+describe('semaphore objects on one backend', () => {});

@@ -79,6 +79,9 @@ export const budgetCases: CaseGroup = {
         'c',
         'd',
       ]);
+      // One of the four may change, and one that goes makes room.
+      await there.setBudget('a', { ...HOURLY, amount: 5 });
+      expect((await here.inspect()).budgets?.['a']).to.include({ amount: 5 });
       await there.setBudget('a', undefined);
       await there.setBudget('e', HOURLY);
       // Those of the object itself, though no call has named them yet.

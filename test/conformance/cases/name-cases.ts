@@ -40,19 +40,6 @@ export const nameCases: CaseGroup = {
       expect(await takenOf(others)).to.deep.equal([NAMES[7]]);
     },
 
-    'names and prefixes of any kind can be waited for': async (scope) => {
-      const prefix = `${scope.name} \u{1F600}`;
-      const names = ['{a}', '\0', '\u{1F600} \r\n', 'x'.repeat(512), '%7B:;|'];
-      const waits = names.map(async (name) => {
-        const [here, there] = scope.pair({ prefix }, name);
-        const holder = await there.acquire();
-        const waiting = here.acquire();
-        await holder.release();
-        return (await waiting).name;
-      });
-      expect(await Promise.all(waits)).to.deep.equal(names);
-    },
-
     'inspect shows holders and their permits, without expired ones': async (scope) => {
       const options = { limit: 7, ttl: 20_000 };
       const semaphore = scope.semaphore({ ...options, label: STRANGE });

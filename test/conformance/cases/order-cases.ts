@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 
 import type { AcquireOptions } from '../../../src/index.js';
-import { QueueFullError, ReadWriteLock } from '../../../src/index.js';
+import { QueueFullError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
-import { type Scope, untilState } from '../scope.js';
+import { type Scope } from '../scope.js';
 
 /**
  * Queues one request after the other, and releases when all wait: the letters in the order in which
@@ -89,21 +89,6 @@ export const orderCases: CaseGroup = {
       crowd.over = true;
       await Promise.all(comers);
       for (const grants of waits) expect(grants).to.be.at.most(60);
-    },
-
-    'is kept by readers and writers': async (scope) => {
-      const name = scope.freshName();
-      const [one] = scope.inBoth((target) => new ReadWriteLock(target, name, { limit: 3 }));
-      const reader = await one.acquireRead();
-      const served: string[] = [];
-      const waiting = (count: number) => untilState(one.semaphore, { waiting: count });
-      const first = one.write(() => void served.push('writer'));
-      await waiting(1);
-      const second = one.write(() => void served.push('urgent writer'), { priority: 1 });
-      await waiting(2);
-      await reader.release();
-      await Promise.all([first, second]);
-      expect(served).to.deep.equal(['urgent writer', 'writer']);
     },
 
     'refuses the request that would be one too many, at once': async (scope) => {

@@ -80,27 +80,6 @@ export const warningCases: CaseGroup = {
       expect(heard[1]?.[0]).to.include('limit 5 here and 4 elsewhere');
     },
 
-    'about the limits of keys get one warning each, with the first key': async (scope) => {
-      let limit = 1;
-      const sources = scope.inBoth(
-        (at) => new KeyedSemaphore(at, { name: scope.name, limit: (limit += 1) }),
-      );
-      const heard = sources.map((source) => warningsOf(source, 'LIMIT_MISMATCH'));
-      for (const key of ['a', 'b']) {
-        const holders = await Promise.all(sources.map((source) => source.acquire(key)));
-        await eventually(async () => {
-          for (const source of sources) await source.tryUse(key, () => {});
-          expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
-        });
-        for (const handle of holders) await handle.release();
-      }
-      await moment();
-      const name = `"keyed:${scope.name}:a"`;
-      expect(heard.flat()).to.have.lengthOf(2);
-      expect(heard[0]?.[0]).to.include(`${name} is used with limit 2 here and 3 elsewhere`);
-      expect(heard[1]?.[0]).to.include(`${name} is used with limit 3 here and 2 elsewhere`);
-    },
-
     'get no warning with one limit, nor when one comes after the other': async (scope) => {
       const equal = scope.pair({ limit: 4 });
       const heard = equal.map((each) => warningsOf(each, 'LIMIT_MISMATCH'));
@@ -237,16 +216,6 @@ export const unnoticedCases: CaseGroup = {
       await moment();
       expect(heard.map(({ code }) => code)).to.deep.equal(['LOST_UNNOTICED', 'LOST_UNNOTICED']);
       expect(heard[0]?.message).to.include(`"${scope.name}" was lost (missing)`);
-    },
-
-    'says why: closed, or revoked': async (scope) => {
-      const semaphore = scope.semaphore();
-      const heard = allWarningsOf(semaphore);
-      await semaphore.use(() => semaphore.close());
-      await moment();
-      expect(heard.map(({ message }) => /lost \((\w+)\)/.exec(message)?.[1])).to.deep.equal([
-        'closed',
-      ]);
     },
 
     'is no warning where the function looked, before or after it': async (scope) => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { BackendError, Semaphore } from '../../../src/index.js';
+import { Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { later, listeningFixture, PLAIN } from '../stub-fixture.js';
+import { later, PLAIN } from '../stub-fixture.js';
 
 const OPTIONS = { limit: 5, ttl: 3000, retry: PLAIN };
 
@@ -43,18 +43,6 @@ describe('a batcher', () => {
     await backend.clock.advance(0);
   });
 
-  it('serves a semaphore of few beside one of which more always gather', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'busy' }));
-    const [busy, quiet] = semaphores(backend, 2);
-    const tryOn = async () => {
-      while (backend.acquires.length < 20) await busy?.tryAcquire();
-    };
-    const callers = Array.from({ length: 4000 }, tryOn);
-    await Promise.all([quiet?.tryAcquire(), ...callers]);
-    expect(backend.acquires.findIndex(({ call }) => call.key.name === 's1')).to.equal(1);
-  });
-
   it('renews at most 500 tickets a call, of at most 100 semaphores', async () => {
     const backend = granting();
     const all = semaphores(backend, 250);
@@ -67,39 +55,6 @@ describe('a batcher', () => {
     // 100 semaphores of 5 tickets, as many of one, and 50 of one.
     expect(backend.portCalls.extend - before).to.equal(3);
     await Promise.all(handles.map((handle) => handle.release()));
-  });
-
-  it('names a semaphore once in a call, also when claims of its leases alternate with renewals', async () => {
-    const { backend, clock, acquire, waiting, id } = await listeningFixture();
-    backend.push(id);
-    const pushed = (place: number) => place % 2 === 0;
-    backend.onAcquire = (call, index) =>
-      pushed(index) ? backend.allQueued(call) : backend.allGranted(call);
-    const asking = [waiting];
-    for (let i = 0; i < 400; i += 1) {
-      const next = backend.acquires.length;
-      asking.push(acquire());
-      await clock.advance(0);
-      if (pushed(next)) backend.push(backend.ids.at(-1) ?? '');
-    }
-    await clock.advance(0);
-    const handles = asking.flatMap(({ value }) => value ?? []);
-    await Promise.all(handles.map((handle) => handle.extend()));
-    const sizes = backend.extends.map(({ call }) => call.ids.length);
-    expect([sizes, backend.portCalls.extend]).to.deep.equal([[401], 1]);
-    await Promise.all(handles.map((handle) => handle.release()));
-  });
-
-  it('counts a request that waits already for two: it costs the server as much', async () => {
-    const backend = new StubBackend();
-    const asking = semaphores(backend, 120).map((one) => one.acquire({ timeout: 50 }));
-    await backend.clock.advance(0);
-    expect(backend.portCalls.acquire).to.equal(2);
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const handles = Promise.all(asking);
-    await backend.clock.advance(10);
-    expect([backend.acquires.length, backend.portCalls.acquire]).to.deep.equal([240, 2 + 3]);
-    await Promise.all((await handles).map((handle) => handle.release()));
   });
 
   it('sends a lone call in the turn in which it is made', () => {
@@ -140,23 +95,6 @@ describe('a batcher', () => {
     await backend.clock.advance(20_000);
   });
 
-  it('keeps a damaged semaphore apart also when each request makes an object for it', async () => {
-    const backend = granting();
-    backend.onAcquire = (call) =>
-      call.key.name === 's2' ? Promise.reject(damaged) : backend.allGranted(call);
-    const round = async () => {
-      const before = backend.portCalls.acquire;
-      const outcomes = await Promise.allSettled(semaphores(backend, 3).map((one) => one.acquire()));
-      for (const outcome of outcomes) {
-        if (outcome.status === 'fulfilled') await outcome.value.release();
-      }
-      return backend.portCalls.acquire - before;
-    };
-    expect([await round(), await round(), await round()]).to.deep.equal([4, 2, 2]);
-    backend.clock.stall(5000);
-    expect([await round(), await round()]).to.deep.equal([4, 2]);
-  });
-
   it('leaves the room of a damaged semaphore to its neighbours', async () => {
     const backend = granting();
     backend.onAcquire = (call) =>
@@ -177,24 +115,6 @@ describe('a batcher', () => {
     for (const outcome of await outcomes) {
       if (outcome.status === 'fulfilled') await outcome.value.release();
     }
-  });
-
-  it('has given back what a shared call gave back before it failed for another semaphore', async () => {
-    const backend = granting();
-    const held = await Promise.all(semaphores(backend, 2).map((one) => one.acquire()));
-    const gone = new Set<string>();
-    backend.onRelease = (call) => {
-      if (call.key.name === 's1') return Promise.reject(damaged);
-      const reply = backend.released(call, !gone.has(call.key.name));
-      gone.add(call.key.name);
-      return reply;
-    };
-    const [healthy, refused] = held.map((handle) => watch(backend.clock, handle.release()));
-    await backend.clock.advance(0);
-    expect(backend.releases.map(({ call }) => call.key.name).join()).to.equal('s0,s1,s0,s1');
-    expect(healthy?.value).to.equal(true);
-    expect(refused?.error).to.be.instanceOf(BackendError).with.property('cause', damaged);
-    await backend.clock.advance(10_000);
   });
 
   it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {
@@ -218,47 +138,5 @@ describe('a batcher', () => {
     await backend.clock.advance(0);
     expect(backend.portCalls.acquire).to.equal(1);
     expect(backend.givenBack.filter((one) => one === id)).to.have.length(2);
-  });
-
-  it('delivers the replies of all others beside one that cannot be read, and stays free', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => {
-      const reply = backend.allGranted(call);
-      return call.key.name === 's1' ? Object.assign(reply, { verdicts: undefined }) : reply;
-    };
-    const all = semaphores(backend, 3);
-    for (let round = 0; round < 3; round += 1) {
-      const asking = all.map((one) => watch(backend.clock, one.acquire(1000)));
-      await backend.clock.advance(1000);
-      const [first, unread, last] = asking;
-      expect(unread?.error).to.have.property('cause').that.is.instanceOf(TypeError);
-      for (const one of [first, last]) expect(await one?.value?.release()).to.equal(true);
-    }
-  });
-
-  it('says of each semaphore for how long its requests are wanted, not for the longest of all', async () => {
-    const backend = new StubBackend();
-    const [first, second] = semaphores(backend, 2);
-    void first?.acquire(20).catch(() => undefined);
-    await backend.clock.advance(30);
-    const called = backend.acquires.length;
-    void first?.acquire(20).catch(() => undefined);
-    void second?.acquire(2000).catch(() => undefined);
-    await backend.clock.advance(0);
-    const [short, long] = backend.acquires.slice(called).map(({ call }) => call.notAfter ?? NaN);
-    expect((long ?? NaN) - (short ?? NaN)).to.be.within(1900, 2070);
-    await backend.clock.advance(3000);
-  });
-
-  it('tries all together again after an error that passes', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = () => Promise.reject(new Error('away'));
-    const asking = semaphores(backend, 50).map((one) => watch(backend.clock, one.acquire(1000)));
-    await backend.clock.advance(0);
-    expect(backend.portCalls.acquire).to.equal(1);
-    backend.onAcquire = (call) => backend.allGranted(call);
-    await backend.clock.advance(10);
-    expect(backend.portCalls.acquire).to.equal(2);
-    for (const { value } of asking) await value?.release();
   });
 });

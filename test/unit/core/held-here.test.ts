@@ -64,33 +64,6 @@ describe('a time-out and a wait say what this process holds itself', () => {
     for (const handle of handles) await handle?.release();
   });
 
-  it('does not say so where it holds nothing', async () => {
-    const error = await timedOut(idle().acquire(100), 100);
-    expect(error).to.include({ heldHere: 0 });
-    expect(error.message).not.to.include('held by this process');
-  });
-
-  it('counts what is held, not what was lost or released', async () => {
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 2 });
-    const [lost, kept] = [await semaphore.acquire(), await semaphore.acquire()];
-    await semaphore.revoke(lost.id);
-    const waiting = semaphore.acquire({ permits: 2, timeout: 100 });
-    expect((await timedOut(waiting, 100)).heldHere).to.equal(1);
-    await kept.release();
-  });
-
-  it('reports it to onWaiting', async () => {
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 3 });
-    const handle = await semaphore.acquire({ permits: 3 });
-    const heard: number[] = [];
-    const onWaiting = ({ heldHere }: { heldHere: number }): void => void heard.push(heldHere);
-    const waiting = semaphore.acquire({ onWaiting });
-    await clock.advance(10);
-    expect(heard).to.deep.equal([3]);
-    await handle.release();
-    await (await waiting).release();
-  });
-
   it('is of the key that was missing, for locks of several', async () => {
     const locks = new KeyedMutex(backend, { label: 'web-1:42' });
     const handle = await locks.acquire('b');

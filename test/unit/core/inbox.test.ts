@@ -34,35 +34,6 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('does not hide an expiry: a dead holder wakes nobody', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    acquire(60_000);
-    await clock.advance(0);
-    const expiry = backend.serverTime + 400;
-    backend.onAcquire = (call) =>
-      backend.allQueued(call, backend.serverTime < expiry ? expiry : expiry + 30_000);
-    backend.setHealth(true);
-    await clock.advance(0);
-    backend.acquires.splice(0);
-    await clock.advance(399);
-    expect(backend.tries).to.deep.equal([]);
-    await clock.advance(20);
-    expect(backend.tries).to.have.length(1);
-  });
-
-  it('names the time when the rate allows the next request: one try then, and none before', async () => {
-    const { backend, clock, id } = await listeningFixture();
-    await clock.advance(100);
-    backend.acquires.splice(0);
-    backend.pushTurn(id, 700);
-    backend.pushTurn('nobody.1', 10);
-    backend.pushTurn(id, 3_600_000);
-    await clock.advance(699);
-    expect(backend.tries).to.deep.equal([]);
-    await clock.advance(3);
-    expect(backend.tries).to.have.length(1);
-  });
-
   it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
@@ -150,22 +121,6 @@ describe('a subscription', () => {
   }
 });
 
-describe('a request whose first call was under way while the subscription was away', () => {
-  it('is asked for once more at once: a grant may have been pushed while nobody listened', async () => {
-    const { backend, clock } = await listeningFixture();
-    const gate = later<void>();
-    backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
-    watch(clock, new Semaphore(backend, 'other', { limit: 1, retry: PLAIN }).acquire(60_000));
-    await clock.advance(0);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    gate.resolve();
-    await clock.advance(0);
-    const asked = backend.acquires.filter(({ call }) => call.key.name === 'other');
-    expect(asked).to.have.length(2);
-  });
-});
-
 describe('a pushed grant', () => {
   it('is taken at once, without another call, and needs none for a short task', async () => {
     const { backend, clock, waiting, id } = await listeningFixture();
@@ -198,21 +153,6 @@ describe('a pushed grant', () => {
       expect(waiting.value?.held).to.equal(true);
     });
   }
-
-  it('is extended with calls that may take as long as any once it is claimed', async () => {
-    const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000 });
-    backend.push(id);
-    await clock.advance(60);
-    const gate = later<void>();
-    backend.onExtend = (call) => gate.promise.then(() => backend.extended(call));
-    watch(clock, waiting.value?.extend() ?? never());
-    await clock.advance(4900);
-    expect(backend.extends).to.have.length(2);
-    gate.resolve();
-    await clock.advance(0);
-    expect(waiting.value?.held).to.equal(true);
-    await waiting.value?.release();
-  });
 });
 
 describe('a ticket whose id was granted again, with a later fencing token', () => {
@@ -317,29 +257,6 @@ describe('a grant that nobody wants', () => {
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
   });
 
-  it('is looked for after the next interruption, too, where a look got no answer [P5]', async () => {
-    const { backend, clock } = await listeningFixture();
-    // The stub's inspect never answers.
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(10_000);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(1);
-    expect(names).to.deep.equal(['jobs']);
-  });
-
-  it('is not looked for when a subscription comes for the first time', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    const names = looks(backend);
-    acquire();
-    await clock.advance(0);
-    backend.setHealth(true);
-    await clock.advance(5000);
-    expect(names).to.deep.equal([]);
-  });
-
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
   it('is looked for also where nobody waits but a call was under way', async () => {
     const { backend, clock } = await listeningFixture();
@@ -355,51 +272,4 @@ describe('a grant that nobody wants', () => {
     expect(names).to.include('other');
     await asking.value?.release();
   });
-
-  it('is looked for in one semaphore after the other, however many wait', async () => {
-    const { backend, clock, acquire } = await listeningFixture();
-    acquire(60_000);
-    for (let i = 0; i < 49; i++) {
-      watch(clock, new Semaphore(backend, `s${i}`, { limit: 1, retry: PLAIN }).acquire(60_000));
-    }
-    await clock.advance(10);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    for (const [time, count] of [
-      [0, 1],
-      [100, 6],
-      [1000, 50],
-    ] as const) {
-      await clock.advance(time);
-      expect(new Set(names).size).to.equal(count);
-    }
-  });
-});
-
-describe('a permit', () => {
-  for (const confirmsPushedGrants of [false, true]) {
-    it(`is taken at once when its grant overtakes the reply that queued it, confirmed: ${confirmsPushedGrants}`, async () => {
-      const backend = Object.assign(pushing(), { confirmsPushedGrants });
-      const { clock } = backend;
-      const semaphore = new Semaphore(backend, 's', { limit: 1 });
-      watch(clock, semaphore.acquire());
-      await clock.advance(0);
-      backend.setHealth(true);
-      await clock.advance(0);
-      const before = backend.acquires.length;
-      // Over two connections the push may overtake the reply; in one chunk of data the shorter
-      // chain of promises does.
-      backend.onAcquire = async (call, index) => {
-        if (index > before) return backend.allGranted(call);
-        backend.push(call.requests[0]?.id ?? '');
-        await Promise.resolve();
-        return backend.allQueued(call);
-      };
-      const acquiring = watch(clock, semaphore.acquire());
-      await clock.advance(5);
-      expect(acquiring.value).to.include({ held: true });
-      expect(backend.givenBack).to.deep.equal([]);
-    });
-  }
 });

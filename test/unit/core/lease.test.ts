@@ -4,7 +4,7 @@ import type { ExtendReply } from '../../../src/backends/backend.js';
 import { UnfitServerError } from '../../../src/backends/unfit-server.js';
 import { BackendError, HandleLostError } from '../../../src/index.js';
 import { never, watch } from '../stub-backend.js';
-import { heldFixture, later, lossesOf, PLAIN, promisesSettle, pushing } from '../stub-fixture.js';
+import { heldFixture, later, lossesOf } from '../stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;
@@ -22,21 +22,6 @@ describe('extending', () => {
     await handle.release();
     await clock.advance(0);
     expect(clock.timers).to.equal(0);
-  });
-
-  it('takes one call for all tickets that are soon due, at most 1000 in each, with their tokens', async () => {
-    const { backend, clock, semaphore, handle } = await heldFixture();
-    await clock.advance(500);
-    const others = await Promise.all(Array.from({ length: 2500 }, () => semaphore.acquire()));
-    const handles = [handle, ...others];
-    await clock.advance(500);
-    const calls = backend.extends.map(({ call }) => call);
-    expect(calls.flatMap(({ ids }) => ids)).to.deep.equal(handles.map(({ id }) => id));
-    expect(calls.flatMap(({ fencingTokens }) => fencingTokens)).to.deep.equal(
-      handles.map(({ fencingToken }) => fencingToken),
-    );
-    for (const { ids } of calls) expect(ids.length).to.be.at.most(1000);
-    expect(calls).to.have.length(3);
   });
 
   it('keeps to extendEvery; with 0 only `extend()` extends', async () => {
@@ -71,16 +56,6 @@ describe('extending', () => {
     expect(backend.extends).to.have.length(2);
   });
 
-  it('on demand twice shares a call that gathers, also where another permit asked in between', async () => {
-    const { backend, clock, semaphore, handle } = await heldFixture({ extendEvery: 0 });
-    const other = await semaphore.acquire();
-    const asked = [handle, other, handle].map((one) => watch(clock, one.extend()));
-    await clock.advance(0);
-    expect(asked.map(({ done }) => done)).to.deep.equal([true, true, true]);
-    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id, other.id]]);
-    await other.release();
-  });
-
   describe('that fails', () => {
     for (const [what, answer, cause] of [
       ['fails', () => Promise.reject(broken), broken],
@@ -107,18 +82,6 @@ describe('extending', () => {
       });
     }
 
-    it('for good rejects its caller, and the ticket is tried all the same', async () => {
-      const { backend, clock, handle, losses } = await heldFixture();
-      backend.isRetryable = () => false;
-      backend.onExtend = () => Promise.reject(broken);
-      const extending = watch(clock, handle.extend());
-      await clock.advance(0);
-      expect(extending.error).to.be.instanceOf(BackendError).with.property('cause', broken);
-      backend.onExtend = (call) => backend.extended(call);
-      await clock.advance(4000);
-      expect([handle.held, losses]).to.deep.equal([true, []]);
-    });
-
     it('by a server that cannot keep permits is loss at once, with the cause', async () => {
       const { backend, clock, losses } = await heldFixture();
       const unfit = new UnfitServerError('no scripts');
@@ -129,54 +92,6 @@ describe('extending', () => {
       expect([at, error?.reason, losses.length]).to.deep.equal([1000, 'expired', 1]);
       expect(error?.cause).to.be.instanceOf(BackendError).with.property('cause', unfit);
     });
-
-    it('and then works is not the cause of a later loss', async () => {
-      const { backend, clock, handle, losses } = await heldFixture({ extendEvery: 0 });
-      backend.onExtend = (call, index) =>
-        index === 0 ? Promise.reject(broken) : backend.extended(call);
-      const extending = watch(clock, handle.extend());
-      await clock.advance(5000);
-      expect(extending).to.include({ at: 10, error: undefined });
-      const causes = losses.map(([, { reason, cause }]) => [reason, cause]);
-      expect(causes).to.deep.equal([['expired', undefined]]);
-    });
-
-    it('is tried again after its own pause, also where another is tried before that', async () => {
-      const retry = { ...PLAIN, min: 100, max: 400, factor: 4 };
-      const { backend, clock, semaphore, handle } = await heldFixture({ retry });
-      backend.onExtend = () => Promise.reject(broken);
-      await clock.advance(700);
-      const other = await semaphore.acquire();
-      await clock.advance(450);
-      watch(clock, other.extend());
-      await clock.advance(400);
-      const triesOf = ({ id }: { id: string }): number[] =>
-        backend.extends.filter(({ call }) => call.ids.includes(id)).map(({ at }) => at);
-      expect(triesOf(handle)).to.deep.equal([1000, 1100, 1500]);
-      expect(triesOf(other)).to.deep.equal([1150, 1250]);
-    });
-  });
-
-  describe('that finds the ticket gone', () => {
-    for (const [reason, message] of [
-      ['missing', false],
-      ['revoked', true],
-    ] as const) {
-      it(`gives nothing back: ${reason}, after a message: ${message}`, async () => {
-        const { backend, clock, semaphore, handle, losses } = await heldFixture({}, pushing());
-        backend.onAcquire = (call) => backend.allQueued(call);
-        watch(clock, semaphore.acquire(500));
-        backend.onExtend = (call) => {
-          const revoked = reason === 'revoked' ? [handle.id] : [];
-          return { ...backend.extended(call, false), revoked };
-        };
-        await clock.advance(message ? 0 : 1000);
-        if (message) backend.endTicket(handle.id, reason);
-        await clock.advance(0);
-        expect(losses.map(([, loss]) => loss.reason)).to.deep.equal([reason]);
-        expect(backend.givenBack).not.to.include(handle.id);
-      });
-    }
   });
 
   describe('after a stall', () => {
@@ -201,20 +116,6 @@ describe('extending', () => {
       await clock.advance(0);
       expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
       expect(losses).to.have.length(1);
-    });
-
-    it('on demand rejects when the reply came after all certainty, before any timer ran', async () => {
-      const { backend, clock, handle, losses } = await heldFixture();
-      const gate = later<void>();
-      backend.onExtend = (call) => gate.promise.then(() => backend.extended(call));
-      const extending = watch(clock, handle.extend());
-      await clock.advance(0);
-      clock.stall(3000);
-      gate.resolve();
-      await promisesSettle();
-      expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['expired']);
-      await clock.advance(0);
-      expect(extending).to.include({ value: undefined, error: losses[0]?.[1] });
     });
   });
 

@@ -11,82 +11,13 @@ import {
 } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import {
-  gaps,
-  heldFixture,
-  later,
-  listeningFixture,
-  pushing,
-  stubFixture,
-} from '../stub-fixture.js';
+import { gaps, heldFixture, later, pushing, stubFixture } from '../stub-fixture.js';
 
 const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  it('emits one event, is the same for a second call, and after a loss false at once, though it withdraws', async () => {
-    for (const [lost, fails] of [
-      [true, true],
-      [true, false],
-      [false, false],
-    ]) {
-      const { backend, clock, handle, losses } = await heldFixture();
-      const again: Promise<boolean>[] = [];
-      handle.on('released', () => again.push(handle.release()));
-      if (fails) backend.onRelease = () => Promise.reject(away);
-      if (lost) clock.stall(30_000);
-      const releasing = handle.release();
-      expect(await releasing).to.equal(!lost);
-      expect(again).to.deep.equal([releasing]);
-      await clock.advance(10_000);
-      expect([losses, new Set(backend.givenBack)]).to.deep.equal([[], new Set([handle.id])]);
-      expect(backend.givenBack.length === 1).to.equal(!fails);
-    }
-  });
-
-  it('is true also where the push of its grant comes so late that it waits for its call', async () => {
-    const { backend, clock, semaphore, waiting, id } = await listeningFixture();
-    backend.onAcquire = (call) => backend.allGranted(call);
-    backend.push(id);
-    const others = [await semaphore.acquire(), await semaphore.acquire()];
-    const gate = later<void>();
-    const gone = new Set<string>();
-    backend.onRelease = async (call, index) => {
-      const [first = ''] = call.ids;
-      const reply = backend.released(call, !gone.has(first));
-      gone.add(first);
-      if (index < 2) await gate.promise;
-      return reply;
-    };
-    for (const other of others) {
-      watch(clock, other.release());
-      await clock.advance(0);
-    }
-    const releasing = watch(clock, waiting.value?.release() ?? never());
-    backend.pushAgain();
-    await clock.advance(0);
-    gate.resolve();
-    await clock.advance(0);
-    expect([releasing.value, backend.givenBack.length]).to.deep.equal([true, 3]);
-    await clock.advance(10_000);
-  });
-
   describe('when the backend fails', () => {
-    it('is tried again with the same id until it is confirmed: a try that failed may have run', async () => {
-      for (const found of [true, false]) {
-        const { backend, clock, handle } = await heldFixture();
-        backend.onRelease = (call, index) => {
-          if (index < 4) throw away;
-          return backend.released(call, found);
-        };
-        const releasing = watch(clock, handle.release());
-        await clock.advance(200);
-        expect(releasing.value).to.equal(true);
-        expect(backend.releases.map(({ at }) => at)).to.deep.equal([0, 10, 30, 70, 150]);
-        expect(new Set(backend.givenBack)).to.deep.equal(new Set([handle.id]));
-      }
-    });
-
     it('and refuses, rejects with the cause at once, and is retried at most a second apart', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture(LONG);
       let released = 0;
@@ -123,21 +54,6 @@ describe('releasing', () => {
       expect(clock.timers).to.equal(0);
     });
 
-    it('is false when the lease is over meanwhile, each in its own time', async () => {
-      const { backend, clock, semaphore, handle } = await heldFixture({
-        ttl: 3000,
-        extendEvery: 0,
-      });
-      await clock.advance(500);
-      const second = await semaphore.acquire();
-      backend.onRelease = (_call, index) => (index === 0 ? never() : Promise.reject(away));
-      const releasing = [second, handle].map((each) => watch(clock, each.release()));
-      await clock.advance(15_000);
-      expect(releasing.map(({ value }) => value)).to.deep.equal([false, false]);
-      expect(releasing.map(({ at }) => at)).to.deep.equal([500 + 2968, 2968]);
-      expect(clock.timers).to.equal(0);
-    });
-
     it('is false when a refusal comes after the lease, before any timer ran', async () => {
       const { backend, clock, handle } = await heldFixture();
       const gate = later<never>();
@@ -149,41 +65,6 @@ describe('releasing', () => {
       gate.reject(away);
       await clock.advance(0);
       expect(releasing).to.include({ value: false, error: undefined });
-    });
-
-    it('is tried again at once when another one works, and leaves no timer', async () => {
-      const { backend, clock, semaphore, handle } = await heldFixture();
-      const other = await semaphore.acquire();
-      backend.onRelease = (call, index) =>
-        index === 0 ? Promise.reject(away) : backend.released(call);
-      const releasing = watch(clock, handle.release());
-      await clock.advance(0);
-      expect(releasing.done).to.equal(false);
-      expect(await other.release()).to.equal(true);
-      await clock.advance(0);
-      expect([releasing.value, clock.timers]).to.deep.equal([true, 0]);
-    });
-
-    it('counts a late reply, rejects after 5 s, and does not keep others back for ever', async () => {
-      const { backend, clock, semaphore, handle } = await heldFixture(LONG);
-      const [other, third] = [await semaphore.acquire(), await semaphore.acquire()];
-      const gate = later<void>();
-      const silence = [gate.promise, never<void>(), undefined];
-      backend.onRelease = async (call, index) => {
-        await silence[index];
-        return backend.released(call);
-      };
-      const first = watch(clock, handle.release());
-      await clock.advance(3000);
-      gate.resolve();
-      await clock.advance(0);
-      expect([first.value, first.at]).to.deep.equal([true, 3000]);
-      const second = watch(clock, other.release());
-      await clock.advance(10);
-      const last = watch(clock, third.release());
-      await clock.advance(5000);
-      expect(second.error).to.be.instanceOf(BackendError);
-      expect([second.at, last.value]).to.deep.equal([8000, true]);
     });
   });
 
@@ -211,20 +92,6 @@ describe('releasing', () => {
     const closing = watch(clock, semaphore.close());
     await clock.advance(0);
     expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
-  });
-
-  it('is waited for by use(), also beside an error', async () => {
-    for (const job of [() => 7, () => Promise.reject(new Error('job'))]) {
-      const { backend, clock, semaphore } = await heldFixture();
-      const gate = later<void>();
-      backend.onRelease = (call) => gate.promise.then(() => backend.released(call));
-      const using = watch(clock, semaphore.use(job));
-      await clock.advance(10);
-      expect([using.done, backend.releases.length]).to.deep.equal([false, 1]);
-      gate.resolve();
-      await clock.advance(0);
-      expect(using.done).to.equal(true);
-    }
   });
 
   it('keeps the process alive until it is answered, as close() does; holding and withdrawing do not', async () => {
@@ -272,27 +139,6 @@ describe('closing a semaphore', () => {
     await clock.advance(1);
     expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
   });
-
-  it('waits until the last ticket is confirmed, and no longer', async () => {
-    const { backend, clock, semaphore, handle, acquire } = await heldFixture();
-    const other = await semaphore.acquire();
-    const answers: (() => void)[] = [];
-    backend.onRelease = (call) =>
-      new Promise((resolve) => answers.push(() => resolve(backend.released(call))));
-    watch(clock, other.release());
-    await clock.advance(0);
-    const closing = watch(clock, semaphore.close());
-    expect(semaphore.close()).to.equal(semaphore.close());
-    answers[0]?.();
-    await clock.advance(10);
-    expect([backend.givenBack, closing.done]).to.deep.equal([[other.id, handle.id], false]);
-    answers[1]?.();
-    await clock.advance(0);
-    expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
-    const late = acquire();
-    await clock.advance(0);
-    expect(late.error).to.have.property('code', 'CLOSED');
-  });
 });
 
 describe('a release that fails behind a result', () => {
@@ -325,16 +171,6 @@ describe('a release that fails behind a result', () => {
     return { backend, clock, jobs, mails, locks, tenants, warnings };
   }
 
-  it('is a warning beside a result, and is retried', async () => {
-    const { backend, clock, jobs, warnings } = refusingFixture('s1');
-    expect(await jobs.use(() => 7)).to.equal(7);
-    expect(await jobs.tryUse(() => 8)).to.deep.equal({ ran: true, result: 8 });
-    expect(await warnings()).to.deep.equal(['s1 RELEASE_FAILED', 's1 RELEASE_FAILED']);
-    const tries = backend.releases.length;
-    await clock.advance(2000);
-    expect(backend.releases.length).to.be.above(tries);
-  });
-
   const full = Object.assign(new Error('job', { cause: 1 }), { suppressed: 2 });
   for (const [what, thrown, place] of [
     ['the cause of an error without one', new Error('job'), 'cause'],
@@ -356,15 +192,6 @@ describe('a release that fails behind a result', () => {
       expect(await warnings()).to.have.length(place === undefined ? 1 : 0);
     });
   }
-
-  it('is a warning where a handle is disposed of, and a rejection alone where it was asked for', async () => {
-    const { jobs, warnings } = refusingFixture('s1');
-    const [first, second] = [await jobs.acquire(), await jobs.acquire()];
-    expect(await reasonOf(first.release())).to.be.instanceOf(BackendError);
-    expect(await warnings()).to.deep.equal([]);
-    await second[Symbol.asyncDispose]();
-    expect(await warnings()).to.have.length(1);
-  });
 
   it('of one among several is a warning of that semaphore, or of the owner of its keys', async () => {
     const names = ['s2', 'keyed:keys:bob', 'keyed:tenants:a'];

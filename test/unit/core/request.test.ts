@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 
-import { acquireAll, type Handle, MemoryBackend, Semaphore } from '../../../src/index.js';
-import { CallTimeoutError } from '../../../src/time/call-timeout.js';
+import { type Handle, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { collectUntil } from '../../support/garbage.js';
-import { never, StubBackend, watch } from '../stub-backend.js';
 import { listeningFixture } from '../stub-fixture.js';
 
 describe('a request', () => {
@@ -32,35 +30,5 @@ describe('a request', () => {
     await clock.advance(0);
     expect(waiting.value).to.include({ held: true });
     await waiting.value?.release();
-  });
-
-  it('says that there was no reply also if it gathered behind calls that got none', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = () => never();
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 9, ttl: 3000 });
-    const asking = [];
-    for (let i = 0; i < 4; i += 1) {
-      asking.push(watch(backend.clock, semaphore.acquire(600)));
-      await backend.clock.advance(20);
-    }
-    await backend.clock.advance(1000);
-    for (const { error } of asking)
-      expect(error).to.have.property('cause').that.is.instanceOf(CallTimeoutError);
-    await backend.clock.advance(10_000);
-  });
-
-  it('settles with others as one also if the backend throws at once', async () => {
-    const backend = new StubBackend();
-    Object.assign(backend, {
-      acquireTogether: () => {
-        throw new Error('at once');
-      },
-    });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const both = ['a', 'b'].map((name) => new Semaphore(backend, name, { limit: 1 }));
-    const taking = watch(backend.clock, acquireAll(both, 1000));
-    await backend.clock.advance(2000);
-    expect(taking.done).to.equal(true);
-    await taking.value?.release();
   });
 });

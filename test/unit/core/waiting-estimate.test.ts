@@ -1,12 +1,9 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
 
-import type { AcquireReply, AcquireVerdict } from '../../../src/backends/backend.js';
 import type { QueueProgress } from '../../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { RandomNumbers } from '../../support/random-numbers.js';
-import { errorOf } from '../../support/rejection.js';
-import { later, listeningFixture } from '../stub-fixture.js';
 
 describe('the progress that a waiting request hears of', () => {
   let clock: ManualClock;
@@ -68,42 +65,5 @@ describe('the progress that a waiting request hears of', () => {
       void heard.push(`${position} of ${waiting}`);
     expect(await callsOf(note)).to.equal(plain);
     expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
-  });
-
-  it('ends the wait with the error that its listener throws, and leaves nothing behind', async () => {
-    const holder = await semaphore.acquire({ permits: 5 });
-    const onWaiting = (): void => {
-      throw new RangeError('no more than two');
-    };
-    const asking = errorOf(semaphore.acquire({ onWaiting }), RangeError);
-    await clock.advance(100);
-    expect((await asking).message).to.equal('no more than two');
-    await clock.advance(100);
-    expect(await semaphore.inspect()).to.include({ waiting: 0, held: 5 });
-    await holder.release();
-  });
-
-  it('does not ask again for a request that onWaiting ends, though the subscription changed meanwhile', async () => {
-    const { backend: stubbed, acquire, id, ...fixture } = await listeningFixture();
-    const before = stubbed.acquires.length;
-    const answer = later<AcquireReply>();
-    stubbed.onAcquire = () => answer.promise;
-    const controller = new AbortController();
-    const ended = acquire({
-      signal: controller.signal,
-      onWaiting: () => controller.abort(new Error('enough')),
-    });
-    await fixture.clock.advance(0);
-    stubbed.setHealth(false);
-    stubbed.setHealth(true);
-    stubbed.onAcquire = (call) => stubbed.allQueued(call);
-    const progress = { position: 1, waiting: 2, estimate: undefined };
-    const verdicts: AcquireVerdict[] = [{ kind: 'queued', arrival: 2, progress }];
-    answer.resolve({ serverTime: stubbed.serverTime, grants: [], askAgainAt: undefined, verdicts });
-    await fixture.clock.advance(1000);
-    expect(ended.error).to.deep.include({ message: 'enough' });
-    const asked = stubbed.acquires.slice(before + 1).flatMap(({ call }) => call.requests);
-    expect(new Set(asked.map((request) => request.id))).to.deep.equal(new Set([id]));
-    expect(stubbed.givenBack).to.deep.equal(stubbed.ids.filter((one) => one !== id));
   });
 });

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
 import type { AcquireCall, AcquireReply } from '../../../src/backends/backend.js';
-import { AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
+import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
@@ -43,39 +43,6 @@ describe('waiting', () => {
       expect(new Set(late).size).to.be.above(20);
     });
 
-    it('starts with short pauses again after everybody gave up, or got a permit', async () => {
-      const { backend, clock, acquire } = stubFixture();
-      acquire(1000);
-      await clock.advance(1000);
-      for (const round of [1, 2]) {
-        backend.onAcquire = (call) => backend.allQueued(call);
-        backend.acquires.splice(0);
-        acquire(5000);
-        await clock.advance(70);
-        expect(gaps(backend.tries), `${round}`).to.deep.equal([10, 20, 40]);
-        await clock.advance(1000);
-        backend.onAcquire = (call) => backend.allGranted(call);
-        await clock.advance(200);
-      }
-    });
-
-    it('asks for all waiters with one call, each with its place, and for a new one at once', async () => {
-      const { backend, clock, acquire } = stubFixture();
-      const alone = stubFixture();
-      alone.acquire(5000);
-      for (let i = 0; i < 5; i++) acquire(5000);
-      await Promise.all([alone.clock.advance(1150), clock.advance(1150)]);
-      expect(backend.tries).to.deep.equal(alone.backend.tries);
-      const [first, second] = backend.acquires.map(({ call }) => call.requests);
-      expect(first?.map(({ arrival }) => arrival)).to.deep.equal(Array(5).fill(undefined));
-      expect(second?.map(({ arrival }) => arrival)).to.deep.equal([1, 2, 3, 4, 5]);
-      expect(second?.map(({ id }) => id)).to.deep.equal(backend.ids);
-      const before = backend.acquires.length;
-      acquire(5000);
-      await clock.advance(0);
-      expect(backend.acquires).to.have.length(before + 1);
-    });
-
     it('keeps the process alive until its next try and its deadline, and leaves no timer', async () => {
       const { backend, clock, semaphore, acquire } = stubFixture();
       const schedule = spy(clock, 'schedule');
@@ -107,21 +74,6 @@ describe('waiting', () => {
       const expected = { timeout: 500, waited: 500, cause: errors.at(-1), attempts: 6 };
       expect(waiting.error).to.be.instanceOf(AcquireTimeoutError).and.include(expected);
       expect(backend.ids).to.have.length(1);
-    });
-
-    it('rejects at once with a refusal that stays, without another try', async () => {
-      for (const timeout of [5000, undefined, 0]) {
-        const { backend, clock, acquire } = stubFixture();
-        const cause = new Error('WRONGTYPE');
-        backend.isRetryable = () => false;
-        backend.onAcquire = () => Promise.reject(cause);
-        const waiting = acquire(timeout);
-        await clock.advance(0);
-        expect(waiting.error, `acquire(${timeout})`).to.be.instanceOf(BackendError);
-        expect(waiting.error).to.include({ cause });
-        await clock.advance(1000);
-        expect(backend.acquires).to.have.length(1);
-      }
     });
 
     it('makes one try with acquire(0) and tryAcquire, and withdraws what it may have left', async () => {
@@ -211,55 +163,6 @@ describe('waiting', () => {
     }
   });
 
-  it('says after which time of the backend a try must not act: its deadline or the end of its patience', async () => {
-    for (const [ttl, timeout, patience] of [
-      [30_000, 500, (at: number) => 500 - at],
-      [1000, undefined, () => 1000],
-    ] as const) {
-      const { backend, clock, acquire } = stubFixture({ ttl });
-      acquire(timeout);
-      await clock.advance(100);
-      const [first, ...others] = backend.acquires;
-      expect([first?.call.notAfter, others.length]).to.deep.equal([undefined, 3]);
-      for (const { at, call } of others) {
-        const left = (call.notAfter ?? NaN) - (at + backend.serverTime - clock.monotonic());
-        expect(left).to.be.within(patience(at), patience(at) + 50);
-      }
-    }
-  });
-
-  it('tries soon after a try that came too late or that had no reply, also where pushes are sure', async () => {
-    for (const spoil of ['late', 'no reply'] as const) {
-      const { backend, clock, waiting } = await listeningFixture();
-      const answer = backend.acquire.bind(backend);
-      backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'late' }));
-      if (spoil === 'no reply') backend.acquire = () => Promise.resolve([]);
-      await clock.advance(1500);
-      backend.acquire = answer;
-      backend.onAcquire = (call) => backend.allGranted(call);
-      await clock.advance(200);
-      expect(waiting.value?.held, spoil).to.equal(true);
-    }
-  });
-
-  it('listens for pushes also when its first call has failed', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    backend.onAcquire = () => Promise.reject(new Error('the connection was reset'));
-    acquire();
-    await clock.advance(0);
-    expect(backend.listeners).to.have.length(1);
-  });
-
-  it('does not ask at once when the subscription breaks', async () => {
-    const { backend, clock } = await listeningFixture();
-    const before = backend.acquires.length;
-    backend.setHealth(false);
-    await clock.advance(9);
-    expect(backend.acquires).to.have.length(before);
-    await clock.advance(1);
-    expect(backend.acquires).to.have.length(before + 1);
-  });
-
   it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
     const { backend, clock, acquire } = stubFixture();
     const { signal } = new AbortController();
@@ -276,20 +179,6 @@ describe('waiting', () => {
     await endless.value?.release();
     await clock.advance(0);
     expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
-  });
-
-  it('withdraws each request once, also one that is given up while close() ends many', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture();
-    const controller = new AbortController();
-    const many = Array.from({ length: 300 }, () => acquire());
-    const last = acquire({ signal: controller.signal });
-    await clock.advance(0);
-    const closing = semaphore.close();
-    controller.abort('enough');
-    await closing;
-    expect(last.error).to.equal('enough');
-    for (const { error } of many) expect(error).to.be.instanceOf(ClosedError);
-    expect(backend.givenBack.toSorted()).to.deep.equal(backend.ids.toSorted());
   });
 
   describe('that is granted', () => {
@@ -318,20 +207,6 @@ describe('waiting', () => {
       expect(backend.acquires).to.have.length(calls);
     });
 
-    it('by a reply that comes after the lease asks again, and gets no handle that is lost', async () => {
-      const { backend, clock, acquire } = stubFixture({ ttl: 1000 });
-      const answer = firstCallLate(backend, (call) => backend.allQueued(call));
-      const waiting = acquire(60_000);
-      await clock.advance(1100);
-      backend.onAcquire = (call) => backend.allGranted(call);
-      answer((call) => backend.allGranted(call));
-      await clock.advance(0);
-      expect(waiting.done).to.equal(false);
-      await clock.advance(200);
-      expect(waiting.value?.held).to.equal(true);
-      expect([backend.ids.length, backend.givenBack]).to.deep.equal([1, []]);
-    });
-
     it('by a push that comes after its time asks again soon, also where pushes are sure', async () => {
       const { backend, clock, waiting, id } = await listeningFixture();
       backend.onAcquire = (call) => backend.allGranted(call);
@@ -340,19 +215,6 @@ describe('waiting', () => {
       expect(waiting.done).to.equal(false);
       await clock.advance(200);
       expect(waiting.value?.held).to.equal(true);
-    });
-
-    it('in a single try by a reply that comes after the lease fails, says why, and is given back', async () => {
-      const { backend, clock, semaphore } = stubFixture({ ttl: 1000 });
-      const answer = firstCallLate(backend, () => never());
-      const trying = watch(clock, semaphore.tryAcquire());
-      await clock.advance(999);
-      answer((call) => backend.allGranted(call));
-      await clock.advance(0);
-      expect(String((trying.error as BackendError).cause)).to.include(
-        'after its lease had expired',
-      );
-      expect(backend.givenBack).to.deep.equal(backend.ids);
     });
 
     it('by a push asks for it again where pushes are confirmed, behind a call that is under way', async () => {
@@ -391,21 +253,6 @@ describe('waiting', () => {
       backend.push(backend.ids[0] ?? '');
       await clock.advance(0);
       expect([waiting.done, backend.givenBack]).to.deep.equal([false, []]);
-    });
-
-    it('with the reply to a release that is lost asks again after a short pause, also where pushes are sure', async () => {
-      const { backend, clock, semaphore, waiting, id } = await listeningFixture();
-      backend.onAcquire = (call) =>
-        backend.verdicts(call, (request) =>
-          request.id === id && backend.releases.length === 0 ? backend.queued() : backend.granted(),
-        );
-      const holder = await semaphore.acquire();
-      backend.onRelease = () => Promise.reject(new Error('the connection was reset'));
-      watch(clock, holder.release());
-      await clock.advance(10);
-      expect(waiting.value?.held).to.equal(true);
-      backend.onRelease = (call) => backend.released(call);
-      await clock.advance(20_000);
     });
   });
 });

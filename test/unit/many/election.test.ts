@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 
 import type { ElectionWarning, Handle } from '../../../src/index.js';
@@ -10,7 +9,7 @@ import {
   MemoryBackend,
 } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
-import { StubBackend, watch } from '../stub-backend.js';
+import { StubBackend } from '../stub-backend.js';
 
 const name = 'scheduler';
 
@@ -115,42 +114,6 @@ describe('an election', () => {
     expect(await waiting).to.be.instanceOf(ClosedError);
   });
 
-  it('is not won, or given up again, when it is resigned around the grant', async () => {
-    const outcomes: string[] = [];
-    for (let turns = 0; turns < 12; turns += 1) {
-      const { election, tokens } = candidate();
-      const resigned = resignAfterGrant(election, turns);
-      const campaign = election.campaign().then(
-        () => 'won',
-        (error: Error) => error.name,
-      );
-      const won = await resigned;
-      await clock.advance(0);
-      outcomes.push(await campaign);
-      expect(outcomes.at(-1), `${turns} turns`).to.equal(won ? 'won' : 'AbortError');
-      expect([election.leadership, tokens.length]).to.deep.equal([undefined, won ? 1 : 0]);
-      expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
-    }
-    expect([outcomes[0], outcomes.at(-1)]).to.deep.equal(['AbortError', 'won']);
-  });
-
-  it('lets a leader that campaigns wait until its term ends, and leads on while it drains', async () => {
-    const { election } = candidate();
-    const first = await election.campaign();
-    const second = watch(clock, election.campaign());
-    await clock.advance(100);
-    expect(second.done).to.equal(false);
-    await first.release();
-    await clock.advance(0);
-    expect(election.leadership).to.equal(second.value);
-    const closing = watch(clock, election.close({ drain: 500 }));
-    await clock.advance(499);
-    expect([second.value?.held, closing.done]).to.deep.equal([true, false]);
-    expect(await election.resign()).to.equal(true);
-    await clock.advance(0);
-    expect(closing.done).to.equal(true);
-  });
-
   it('warns when the campaign that follows a loss fails', async () => {
     const stub = new StubBackend();
     stub.isRetryable = () => false;
@@ -182,16 +145,3 @@ describe('an election', () => {
     expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
   });
 });
-
-/** Resigns `turns` turns of the microtask queue after the next grant; 0: while it is reported. */
-function resignAfterGrant(election: Election, turns: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const resign = async (): Promise<void> => {
-      unsubscribe('redsem:grant', onGrant);
-      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-      resolve(election.resign());
-    };
-    const onGrant = (): void => void resign();
-    subscribe('redsem:grant', onGrant);
-  });
-}

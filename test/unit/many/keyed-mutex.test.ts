@@ -1,56 +1,29 @@
 import { expect } from 'chai';
-import type { AcquireCall, SemaphoreKey } from '../../../src/backends/backend.js';
+import type { AcquireCall } from '../../../src/backends/backend.js';
 import { fake, spy } from 'sinon';
 
 import type { CompositeHandle } from '../../../src/index.js';
-import {
-  acquireAll,
-  AcquireTimeoutError,
-  BackendError,
-  ClosedError,
-  HandleLostError,
-} from '../../../src/index.js';
-import { KeyedMutex, ManualClock, MemoryBackend, Mutex, Semaphore } from '../../../src/index.js';
+import { acquireAll, AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import { KeyedMutex, ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { stripeOf } from '../../../src/many/key-stripes.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later } from '../stub-fixture.js';
 
 const name = 'm';
-const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
 
 describe('a composite handle', () => {
   let handle: CompositeHandle;
   let backends: StubBackend[];
-  let clock: ManualClock;
-  let losses: unknown[];
 
   beforeEach(async () => {
-    clock = new ManualClock();
+    const clock = new ManualClock();
     backends = [0, 1, 2].map(() => new StubBackend());
     const semaphores = backends.map((backend, i) => {
       backend.onAcquire = (call) => backend.allGranted(call);
       return new Semaphore(backend, `s${i}`, { limit: 2, clock });
     });
     handle = await acquireAll(semaphores, { clock });
-    losses = [];
-    handle.on('lost', (error) => losses.push(error));
-  });
-
-  it('releases in the reverse of the order in which it was taken, and is not lost then', async () => {
-    const order: string[] = [];
-    for (const backend of backends) {
-      backend.onRelease = (call) => {
-        order.push(call.key.name);
-        return backend.released(call);
-      };
-    }
-    const { signal } = handle;
-    expect(await handle.release()).to.equal(true);
-    expect(order).to.deep.equal(['s2', 's1', 's0']);
-    await clock.advance(60_000);
-    expect([losses, signal.aborted]).to.deep.equal([[], false]);
-    expect(() => handle.assertHeld()).to.throw(HandleLostError);
   });
 
   it('releases all, and gathers what went wrong', async () => {
@@ -75,28 +48,6 @@ describe('a composite handle', () => {
     await handle[Symbol.asyncDispose]();
     expect(released).to.equal(1);
   });
-
-  it('releases the others while one backend hangs', async () => {
-    const [first, second, last] = backends;
-    if (last !== undefined) last.onRelease = () => never();
-    const releasing = watch(clock, handle.release());
-    expect(handle).to.include({ held: false, expiresIn: 0 });
-    await clock.advance(0);
-    expect([first?.givenBack.length, second?.givenBack.length]).to.deep.equal([1, 1]);
-    expect(releasing.done).to.equal(false);
-    await clock.advance(5001);
-    expect(releasing.error).to.be.instanceOf(AggregateError);
-  });
-
-  it('is found lost at the first look after a stall, for good', async () => {
-    clock.stepWall(60_000);
-    expect(handle.held).to.equal(false);
-    clock.stepWall(-3_600_000);
-    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
-    expect(() => handle.assertHeld()).to.throw(HandleLostError, 'ran out');
-    await clock.advance(1);
-    expect(losses).to.deep.equal([handle.signal.reason]);
-  });
 });
 
 describe('a keyed mutex on a backend that a test decides', () => {
@@ -108,20 +59,23 @@ describe('a keyed mutex on a backend that a test decides', () => {
     mutex = new KeyedMutex(backend, { name });
   });
 
-  it('asks for all keys in one turn without queueing, and gives all back in one', async () => {
-    const reply = later<void>();
-    backend.onAcquire = (call) => reply.promise.then(() => backend.allGranted(call));
-    const acquiring = mutex.acquire(keys, 1000);
-    await backend.clock.advance(0);
-    const requests = backend.acquires.flatMap(({ call }) => call.requests);
-    expect(requests.map(({ wait }) => wait)).to.deep.equal(keys.map(() => false));
-    reply.resolve();
-    const handle = await acquiring;
-    const releasing = handle.release();
-    await new Promise((resolve) => setImmediate(resolve));
-    const order = keys.map((key) => `keyed:${name}:${key}`).toSorted();
-    expect(backend.releases.map(({ call }) => call.key.name)).to.deep.equal(order.toReversed());
-    await releasing;
+  it('makes one try when the call for all keys gets no answer, and says so', async () => {
+    const acquireTogether = fake(never<undefined>);
+    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    const late = watch(backend.clock, hanging.acquire(['a', 'b'], 300));
+    await backend.clock.advance(300);
+    expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('attempts', 1);
+    acquireTogether.resetHistory();
+    const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
+    await backend.clock.advance(5000);
+    expect([trying.at, acquireTogether.callCount, backend.acquires.length]).to.eql([5300, 1, 0]);
+    expect(trying.error).to.be.instanceOf(BackendError);
+    const once = watch(backend.clock, hanging.acquire(['a', 'b'], 0));
+    await backend.clock.advance(5000);
+    expect([once.at, backend.acquires.length]).to.eql([10_300, 0]);
+    for (const { error } of [late, trying, once]) {
+      expect(String((error as Error).cause)).to.match(/no reply/);
+    }
   });
 
   it('keeps its deadline while the backend hangs or fails, with the cause, and gets through after', async () => {
@@ -147,47 +101,6 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(acquiring.value).to.include({ held: true });
   });
 
-  it('makes one try when the call for all keys gets no answer, and says so', async () => {
-    const acquireTogether = fake(never<undefined>);
-    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    const late = watch(backend.clock, hanging.acquire(['a', 'b'], 300));
-    await backend.clock.advance(300);
-    expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('attempts', 1);
-    acquireTogether.resetHistory();
-    const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
-    await backend.clock.advance(5000);
-    expect([trying.at, acquireTogether.callCount, backend.acquires.length]).to.eql([5300, 1, 0]);
-    expect(trying.error).to.be.instanceOf(BackendError);
-    const once = watch(backend.clock, hanging.acquire(['a', 'b'], 0));
-    await backend.clock.advance(5000);
-    expect([once.at, backend.acquires.length]).to.eql([10_300, 0]);
-    for (const { error } of [late, trying, once]) {
-      expect(String((error as Error).cause)).to.match(/no reply/);
-    }
-  });
-
-  it('makes one try of each key when one of several servers does not answer', async () => {
-    backend.onAcquire = (call) =>
-      call.key.name.endsWith('a') ? backend.allGranted(call) : never();
-    const apart = Object.assign(backend, { laneOf: (key: SemaphoreKey) => key.name });
-    const trying = watch(backend.clock, new KeyedMutex(apart, { name }).tryAcquire(['a', 'b']));
-    await backend.clock.advance(5000);
-    expect(trying.error).to.be.instanceOf(BackendError);
-    expect([trying.at, backend.acquires.length]).to.eql([5000, 2]);
-  });
-
-  it('gets in one call what was given back before in the same turn', async () => {
-    const own = new KeyedMutex(new MemoryBackend(), { name });
-    const first = await own.acquire(['a', 'b']);
-    void first.release();
-    const second = await own.tryAcquire(['a', 'b']);
-    expect(second).not.to.equal(null);
-    const busy = await reasonOf(own.acquire(['0', 'a'], 0));
-    expect(busy).to.be.instanceOf(AcquireTimeoutError);
-    expect(await own.tryAcquire(['0', '1']), 'taken by a try that failed').not.to.equal(null);
-    await own.close();
-  });
-
   it('tries each key by itself where a rate, a budget or a group limit decides, too', async () => {
     const policies = [
       { rate: { permits: 100, per: 1000, burst: 10 } },
@@ -199,15 +112,6 @@ describe('a keyed mutex on a backend that a test decides', () => {
       expect(await own.tryAcquire(['a', 'b']), Object.keys(policy).join()).not.to.equal(null);
       await own.close();
     }
-  });
-
-  it('makes no call for keys without a request', async () => {
-    const acquireTogether = fake.rejects(new Error('unexpected'));
-    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    const acquiring = reasonOf(own.acquire(['a', 'b']));
-    await own.close();
-    expect(await acquiring).to.be.instanceOf(ClosedError);
-    expect(acquireTogether.callCount).to.equal(0);
   });
 
   for (const taken of [2, 0]) {
@@ -227,89 +131,12 @@ describe('a keyed mutex on a backend that a test decides', () => {
       expect(backend.givenBack.length - before, 'behind the late reply').to.equal(taken);
     });
   }
-
-  it('asks for each key by itself, under the same ids, when the one call came too late', async () => {
-    const ids: string[] = [];
-    const acquireTogether = async (calls: readonly AcquireCall[]) => {
-      ids.push(...calls.flatMap(({ requests }) => requests.map(({ id }) => id)));
-      return calls.map((call) => backend.verdicts(call, () => ({ kind: 'late' })));
-    };
-    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const trying = watch(backend.clock, own.tryAcquire(['a', 'b']));
-    await backend.clock.advance(200);
-    expect(trying.value).to.include({ held: true });
-    expect(backend.ids).to.have.members(ids);
-  });
-
-  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
-    const acquireTogether = fake.rejects(new Error('unexpected'));
-    Object.assign(backend, { acquireTogether });
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const semaphores = keys.slice(0, 2).map((key) => new Semaphore(backend, key, { limit: 2 }));
-    const many = Array.from({ length: 101 }, (_, i) => `key ${i}`);
-    await (await mutex.acquire(['a'])).release();
-    await (await mutex.acquire(many)).release();
-    await (await acquireAll(semaphores.map((semaphore) => ({ semaphore, permits: 2 })))).release();
-    expect([acquireTogether.callCount, backend.givenBack.length]).to.deep.equal([0, 104]);
-  });
-
-  it('holds nothing and leaves no rejection unhandled when the one call lacks verdicts', async () => {
-    const acquireTogether = (calls: readonly AcquireCall[]) =>
-      Promise.resolve(calls.map((call) => ({ ...backend.allGranted(call), verdicts: [] })));
-    const lacking = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    backend.onAcquire = (call) => backend.allBusy(call);
-    const trying = watch(backend.clock, lacking.tryAcquire(['a', 'b', 'c']));
-    await backend.clock.advance(5000);
-    expect([trying.done, trying.value ?? null]).to.deep.equal([true, null]);
-    expect(backend.givenBack).to.have.length(3);
-  });
-
-  it('ends at once when one key fails for good, without waiting for the others', async () => {
-    const failure = new Error('WRONGTYPE');
-    backend.isRetryable = () => false;
-    backend.onAcquire = (call) => {
-      if (call.key.name.endsWith('a')) return backend.allGranted(call);
-      return call.key.name.endsWith('b') ? Promise.reject(failure) : never();
-    };
-    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b', 'c']));
-    await backend.clock.advance(0);
-    expect(acquiring.error).to.be.instanceOf(BackendError).with.property('cause', failure);
-    expect(backend.givenBack).to.include(backend.ids[0]);
-  });
 });
 
 /** Time passes in steps, so that each try finds what the one before it left. */
 async function pass(clock: ManualClock, duration: number): Promise<void> {
   for (let passed = 0; passed < duration; passed += 5) await clock.advance(5);
 }
-
-describe('a keyed mutex in memory', () => {
-  const clock = new ManualClock();
-  const backend = new MemoryBackend({ clock });
-  const mutex = new KeyedMutex(backend, { name });
-  /** The mutex under a key, as if elsewhere. */
-  const under = (key: string): Mutex =>
-    new Mutex(backend, `keyed:${name}:${key}`, { label: 'elsewhere' });
-
-  it('counts one deadline for all keys, and leaves neither keys nor timers', async () => {
-    const [a, b] = [await under('a').acquire(), await under('b').acquire()];
-    const before = clock.timers;
-    const acquiring = watch(clock, mutex.acquire(['a', 'b', 'c'], 300));
-    await pass(clock, 200);
-    await a.release();
-    await pass(clock, 90);
-    expect(acquiring.done).to.equal(false);
-    await pass(clock, 15);
-    expect(acquiring.error).to.include({ timeout: 300, semaphore: `keyed:${name}:b` });
-    expect((acquiring.error as AcquireTimeoutError).waited).to.be.within(300, 305);
-    await clock.advance(0);
-    for (const key of ['a', 'c']) expect(await under(key).inspect()).to.include({ held: 0 });
-    await b.release();
-    await clock.advance(0);
-    expect(clock.timers).to.be.at.most(before);
-  });
-});
 
 /**
  * XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go,

@@ -3,34 +3,14 @@ import { expect } from 'chai';
 import { ClosedError, KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
 import { collectUntil } from '../../support/garbage.js';
 import { reasonOf } from '../../support/rejection.js';
-import { StubBackend, watch } from '../stub-backend.js';
-
-type Limit = (key: string) => number;
+import { StubBackend } from '../stub-backend.js';
 
 describe('a keyed semaphore', () => {
   const clock = new ManualClock();
-  const name = 'tenants';
   let backend: MemoryBackend;
 
   beforeEach(() => {
     backend = new MemoryBackend({ clock });
-  });
-
-  it('asks its limit function at each call, with the key', async () => {
-    const limits: Record<string, number> = { small: 1, large: 2 };
-    const asked: string[] = [];
-    const limit: Limit = (key) => {
-      asked.push(key);
-      return limits[key] ?? NaN;
-    };
-    await using keyed = new KeyedSemaphore(backend, { name, limit });
-    const handles = [await keyed.acquire('small'), await keyed.acquire('large')];
-    handles.push(await keyed.acquire('large', { timeout: 0 }));
-    expect(await keyed.tryAcquire('small')).to.equal(null);
-    expect(asked).to.deep.equal(['small', 'large', 'large', 'small']);
-    limits['small'] = 2;
-    expect(await keyed.tryUse('small', ({ slot }) => slot)).to.deep.equal({ ran: true, result: 1 });
-    for (const handle of handles) await handle.release();
   });
 
   it('refuses what the limit function throws or gives at once, and asks no backend', async () => {
@@ -80,17 +60,6 @@ describe('a keyed semaphore', () => {
     }
     expect(await reasonOf(keyed.acquire('a', { ttl: 5 } as object))).to.be.instanceOf(TypeError);
     expect(await reasonOf(keyed.tryUse('a', 5 as never))).to.be.instanceOf(TypeError);
-  });
-
-  it('lets holders finish while it drains, under all keys', async () => {
-    const keyed = new KeyedSemaphore(backend, { limit: 1 });
-    const [a, b] = [await keyed.acquire('a'), await keyed.acquire('b')];
-    const closing = watch(clock, keyed.close({ drain: 500 }));
-    await clock.advance(100);
-    expect([await a.release(), b.held, closing.done]).to.deep.equal([true, true, false]);
-    await clock.advance(400);
-    expect([b.held, closing.done]).to.deep.equal([false, true]);
-    expect(await reasonOf(keyed.close({ drain: -1 }))).to.be.instanceOf(RangeError);
   });
 
   it('gives the listeners that its close calls no permit of another key [P8]', async () => {

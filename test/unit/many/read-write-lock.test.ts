@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { ClosedError, ManualClock, MemoryBackend, ReadWriteLock } from '../../../src/index.js';
+import { ManualClock, MemoryBackend, ReadWriteLock } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 
 describe('a read-write lock', () => {
@@ -16,37 +16,6 @@ describe('a read-write lock', () => {
 
   afterEach(async () => {
     await lock.close();
-  });
-
-  it('has as many readers as its limit, 1000 by default', async () => {
-    for (let reader = 0; reader < 3; reader += 1) await lock.acquireRead(0);
-    expect(await reasonOf(lock.acquireRead(0))).to.have.property('code', 'ACQUIRE_TIMEOUT');
-    await using wide = new ReadWriteLock(backend, 'wide');
-    expect((await wide.acquireWrite()).slots).to.have.length(1000);
-  });
-
-  it('passes the signal of its caller on', async () => {
-    await lock.acquireWrite();
-    const abort = new AbortController();
-    const { signal } = abort;
-    const waits = [
-      reasonOf(lock.acquireRead({ signal })),
-      reasonOf(lock.write(() => 1, { signal })),
-    ];
-    await clock.advance(0);
-    const reason = new Error('enough');
-    abort.abort(reason);
-    expect(await Promise.all(waits)).to.deep.equal([reason, reason]);
-    await clock.advance(0);
-    expect(await lock.semaphore.inspect()).to.include({ held: 3, waiting: 0 });
-  });
-
-  it('rejects its waiters when it is closed', async () => {
-    const holder = await lock.acquireRead();
-    const writing = reasonOf(lock.acquireWrite());
-    await lock.close();
-    expect(await writing).to.be.instanceOf(ClosedError);
-    expect(holder.held).to.equal(false);
   });
 
   it('refuses wrong options', async () => {

@@ -16,15 +16,6 @@ describe('wake-ups', () => {
     return { clock, rang, wakeup };
   }
 
-  it('share one timer, and each comes at its time', async () => {
-    const { clock, rang, wakeup } = fixture();
-    for (const at of [30, 10, 20]) wakeup(`at ${at}`).wakeBy(at, 0);
-    expect(clock.timers).to.equal(1);
-    await clock.advance(100);
-    expect(rang).to.deep.equal([10, 20, 30].map((at) => [`at ${at}`, at]));
-    expect(clock.timers).to.equal(0);
-  });
-
   it('come up to a quarter of their delay earlier when another comes then, not otherwise', async () => {
     const { clock, rang, wakeup } = fixture();
     wakeup('exact').wakeBy(80, 0);
@@ -33,38 +24,6 @@ describe('wake-ups', () => {
     await clock.advance(200);
     const times = { exact: 80, 'in time': 80, 'too far': 107 };
     expect(Object.fromEntries(rang)).to.deep.equal(times);
-  });
-
-  it('can be moved forward and stopped, also by a call of the same moment', async () => {
-    const { clock, rang, wakeup } = fixture();
-    const moved = wakeup('moved');
-    moved.wakeBy(50, 0);
-    moved.wakeBy(90, 0);
-    moved.wakeBy(20, 0);
-    const stopped = wakeup('stopped');
-    stopped.wakeBy(40, 0);
-    new Wakeup(clock, true, () => stopped.stop()).wakeBy(40, 0);
-    const other = wakeup('other');
-    other.wakeBy(60, 0);
-    other.stop();
-    await clock.advance(100);
-    expect([rang[0], rang.length <= 2, clock.timers]).to.deep.equal([['moved', 20], true, 0]);
-    expect(rang.map(([name]) => name)).to.not.include('other');
-  });
-
-  it('ring again when their callback sets them', async () => {
-    const { clock, rang, wakeup } = fixture();
-    const again: Wakeup = new Wakeup(clock, true, () => {
-      rang.push(['again', clock.monotonic()]);
-      if (rang.length < 3) again.wakeBy(clock.monotonic() + 5, clock.monotonic());
-    });
-    again.wakeBy(5, 0);
-    wakeup('far', false).wakeBy(3_000_000_000, 0);
-    expect(clock.timers).to.equal(1);
-    await clock.advance(100);
-    expect(rang.map(([, at]) => at)).to.deep.equal([5, 10, 15]);
-    await clock.advance(3_000_000_000);
-    expect(rang.at(-1)?.[0]).to.equal('far');
   });
 
   it('ring beside an alarm that throws, whose error is uncaught', async () => {

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 
 import { KeyedSemaphore } from '../../../../src/index.js';
-import { systemClock } from '../../../../src/time/clock.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
-import { eventually } from '../../../support/eventually.js';
 import { only } from '../../../support/only.js';
 
 const DAY = 86_400_000;
@@ -37,29 +35,12 @@ describe('memory backend', () => {
     expect((await backend.inspect(keyOf('jobs'))).held).to.equal(0);
   });
 
-  it('keeps apart backends, and prefixes that end as a name begins', async () => {
-    expect(await take(':jobs', 1000, backend, 'p')).to.equal(true);
-    expect(await take('jobs', 1000, backend, 'p:')).to.equal(true);
-    expect(await take(':jobs', 1000, new MemoryBackend({ clock }))).to.equal(true);
-  });
-
   it('hands out copies: nobody can change what it holds', async () => {
     await take('jobs', 1000);
     const { holders } = await backend.inspect(keyOf('jobs'));
     const slots = holders[0]?.slots as number[] | undefined;
     slots?.push(98);
     expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
-  });
-
-  it('says that it is healthy, but not to a listener that was closed at once', async () => {
-    const health: string[] = [];
-    for (const client of ['a', 'b']) {
-      const onHealth = (healthy: boolean): void => void health.push(`${client} ${healthy}`);
-      const listening = backend.listen(client, 'p', { onGrants: () => {}, onHealth });
-      if (client === 'b') await listening.close();
-    }
-    await clock.advance(0);
-    expect(health).to.deep.equal(['a true']);
   });
 
   it('forgets names whose tickets were left to expire, all but 1000, as new ones are used', async () => {
@@ -148,12 +129,5 @@ describe('memory backend', () => {
     setImmediate(() => (turned = calls));
     for (; calls < 2000; calls += 1) await take(`${calls}`, 1000);
     expect(turned).to.be.within(1, 1000);
-  });
-
-  it("uses the process's clock by default", async () => {
-    const real = new MemoryBackend();
-    expect(real.clock).to.equal(systemClock);
-    await take('jobs', 20, real);
-    await eventually(async () => (await real.inspect(keyOf('jobs'))).held === 0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { BackendError, type RedisConnection, Semaphore } from '../../../../src/index.js';
+import { type RedisConnection } from '../../../../src/index.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
 import { script } from '../../../../src/backends/redis/compose-script.js';
@@ -87,21 +87,5 @@ describe('redis backend', () => {
       expect(closed).to.equal(true);
     }
     expect(clock.countTimers()).to.equal(0);
-  });
-
-  it('makes a BackendError of what a connection throws at once', async () => {
-    const fail = (): never => {
-      throw new Error('WRONGTYPE thrown at once');
-    };
-    const semaphore = new Semaphore({ runBySha: fail, runByText: fail }, 'throws', { limit: 1 });
-    for (const way of [
-      () => semaphore.acquire(),
-      () => semaphore.tryAcquire(),
-      () => semaphore.setLimit(2),
-      () => semaphore.inspect(),
-    ]) {
-      expect((await errorOf(way(), BackendError)).message).to.match(/WRONGTYPE/);
-    }
-    await semaphore.close();
   });
 });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { runScript } from '../../../../src/backends/redis/script-runner.js';
-import { errorOf, reasonOf } from '../../../support/rejection.js';
+import { errorOf } from '../../../support/rejection.js';
 
 describe('running a script', () => {
   const script = { name: 'test', sha1: 'abc', text: 'return 1' };
@@ -35,21 +35,6 @@ describe('running a script', () => {
     });
   }
 
-  it('takes what its client throws at once as a rejection', async () => {
-    const port = connection(() => {
-      throw new TypeError('at once');
-    });
-    await errorOf(runScript(port, script, [], [], String), TypeError);
-    const unknown = connection(() => {
-      throw new Error('NOSCRIPT x');
-    });
-    expect(await runScript(unknown, script, [], [], String)).to.equal('by text');
-    const runByText = (): never => {
-      throw new TypeError('at once');
-    };
-    await errorOf(runScript({ ...unknown, runByText }, script, [], [], String), TypeError);
-  });
-
   it('adds one promise to that of its client', async () => {
     const counts: string[] = [];
     const hook = createHook({ init: (_id, type) => void counts.push(type) });
@@ -59,13 +44,5 @@ describe('running a script', () => {
     const ran = runScript(port, script, [], [], String);
     hook.disable();
     expect([await ran, counts]).to.deep.equal(['1', ['PROMISE']]);
-  });
-
-  it('does not run it a second time after any other error', async () => {
-    for (const error of [new Error('ERR something NOSCRIPT'), new TypeError('Invalid argument')]) {
-      const port = connection(() => Promise.reject(error));
-      const outcome = await reasonOf(runScript(port, script, [], [], String));
-      expect([outcome, port.calls.length]).to.deep.equal([error, 1]);
-    }
   });
 });

@@ -36,12 +36,6 @@ describe('check of a server', () => {
     expect(new ServerCheck(connection).passed).to.equal(true);
   });
 
-  it('is not passed by a call that reports no time', async () => {
-    const { check } = server(5);
-    await check.confirm(Promise.resolve('busy'), () => undefined, KEYS);
-    expect(check.passed).to.equal(false);
-  });
-
   it('refuses one that has stopped, at each call', async () => {
     const { check, confirm } = server(5);
     for (let call = 0; call < 2; call += 1) {
@@ -73,13 +67,6 @@ describe('check of a server', () => {
     const check = new ServerCheck({ runBySha: refuses, runByText: refuses });
     const refused = check.confirm(Promise.resolve(1), (time) => time, KEYS);
     expect(String(await errorOf(refused, UnfitServerError))).to.match(/allow-undeclared-keys$/);
-    expect(check.passed).to.equal(false);
-  });
-
-  it('hands on what the call ran into', async () => {
-    const { check } = server(5);
-    const failing = check.confirm(Promise.reject(new Error('it closed')), () => 0, KEYS);
-    expect(await failing.catch(String)).to.equal('Error: it closed');
     expect(check.passed).to.equal(false);
   });
 });

@@ -54,17 +54,6 @@ function call(name: string, ...ids: string[]): AcquireCall {
 const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
 
 describe('backend with replicas', () => {
-  it('is there where the connection can wait for them, one object for one requirement', () => {
-    const { backend } = new Server();
-    const open = (atLeast: number, timeout: number) => backend.withReplicas?.({ atLeast, timeout });
-    expect(open(1, 100)).to.equal(open(1, 100));
-    expect(new Set([open(1, 100), open(2, 100), open(1, 99)])).to.have.property('size', 3);
-    expect(open(1, 100)?.confirmsPushedGrants).to.equal(true);
-    const run = () => Promise.resolve('');
-    const plain = new RedisBackend({ runBySha: run, runByText: run });
-    expect(plain.withReplicas).to.equal(undefined);
-  });
-
   it('waits once for all that a call granted, and not where it granted nothing', async () => {
     const server = new Server();
     server.acknowledged = 1;

@@ -3,11 +3,7 @@ import { Redis } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
 import { useFakeTimers } from 'sinon';
 
-import {
-  ioredisConnection,
-  isIoredis,
-} from '../../../../../src/backends/redis/adapters/ioredis.js';
-import { isNodeRedis } from '../../../../../src/backends/redis/adapters/node-redis.js';
+import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { ManualClock } from '../../../../../src/index.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
@@ -24,8 +20,6 @@ import {
 
 const KINDS = {
   'node-redis': {
-    isOne: isNodeRedis,
-    bySha: 'evalSha',
     sent: [
       ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
       ['eval', 'text', { keys: ['k1'], arguments: [] }],
@@ -34,8 +28,6 @@ const KINDS = {
     lost: 'error',
   },
   ioredis: {
-    isOne: isIoredis,
-    bySha: 'evalsha',
     sent: [
       ['evalsha', 'sha', 2, 'k1', 'k2', 'a'],
       ['eval', 'text', 1, 'k1'],
@@ -46,20 +38,9 @@ const KINDS = {
 } as const;
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  const { isOne, bySha, sent: wire, closed, lost } = KINDS[kind];
+  const { sent: wire, closed, lost } = KINDS[kind];
 
   describe(`adapter of ${kind}`, () => {
-    it('recognizes its client by the methods, never by the class', () => {
-      const [run, on] = [() => {}, () => {}];
-      expect(isOne({ [bySha]: run, eval: run, on })).to.equal(true);
-      for (const other of [
-        { evalSHA: run, eval: run, on },
-        { [bySha]: 1, eval: run, on },
-      ]) {
-        expect(isOne(other)).to.equal(false);
-      }
-    });
-
     it('hands keys and arguments on as texts, and adds no promise', async () => {
       const { connection, calls, replies } = new FakeClient(kind);
       const sent = connection.runBySha('sha', Object.freeze(['k1', 'k2']), ['a']);
@@ -138,21 +119,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       await close();
       await clock.tickAsync(60_000);
       expect(client.subscribers, 'once it is closed').to.have.length(answers.length);
-    });
-
-    it('waits where a cluster knows no node that is ready, and opens nothing once it is closed', async () => {
-      const none = new FakeClient(kind, true);
-      Object.assign(none.fields, { masters: [], nodes: () => [] });
-      const { health, close } = none.subscribe();
-      await turn();
-      await close();
-      expect([health, none.subscribers]).to.deep.equal([[false], []]);
-      const early = new FakeClient(kind, true);
-      const told = early.subscribe();
-      await told.close();
-      await turn();
-      expect(early.subscribers.map(({ connected }) => connected)).not.to.include(1);
-      expect(told.health).to.deep.equal([]);
     });
   });
 }

@@ -130,18 +130,6 @@ describe('node-redis sentinel, subscribed', () => {
     expect([tries, sentinel.channels.size]).to.deep.equal([2, 0]);
   });
 
-  it('is left alone once its client is closed: that has ended the connection', async () => {
-    const { sentinel, close } = await subscribing();
-    let tries = 0;
-    sentinel.unsubscribe = () => {
-      tries += 1;
-      return Promise.resolve();
-    };
-    sentinel.isOpen = false;
-    await close();
-    expect([tries, sentinel.eventNames()]).to.deep.equal([0, []]);
-  });
-
   it('waits for the end of the one before', async () => {
     const { clock, sentinel, health, open, close } = await subscribing();
     const ended = later<void>();
