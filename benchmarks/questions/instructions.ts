@@ -51,6 +51,14 @@ const scenarios: readonly Scenario[] = [
     work: inRounds({ names: namesOf(1), limit: 10, callers: 1 }),
   },
   {
+    title: 'limit 10, 5 held, the oldest goes',
+    bar: 235,
+    peers: compared,
+    rounds: 300,
+    pairs: 1,
+    work: (worker, count) => worker.ask('rotate', { name: 'count', limit: 10, held: 5, count }),
+  },
+  {
     title: '100 semaphores ready at once',
     bar: 72,
     peers: compared,

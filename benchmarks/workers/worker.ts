@@ -9,6 +9,7 @@ import { HandOffs } from './hand-offs.js';
 import { Holding, type HoldTask } from './holding.js';
 import { machineTime } from '../../verification/history/machine-time.js';
 import { type PairsTask, runPairs } from './pairs.js';
+import { Rotation, type RotationTask } from './rotation.js';
 import { type RoundsTask, runKeyRounds, runRounds } from './rounds.js';
 
 let opened: Connection | undefined;
@@ -21,6 +22,7 @@ function connection(): Connection {
 const contention = new Contention();
 const handOffs = new HandOffs();
 const holding = new Holding();
+const rotation = new Rotation();
 
 /** Times are the machine's monotonic clock. */
 const tasks = {
@@ -33,6 +35,8 @@ const tasks = {
   pairs: (task: PairsTask) => runPairs(connection(), task),
   /** All callers acquire in one turn of the event loop, then all release in one turn; repeated. */
   rounds: (task: RoundsTask) => runRounds(connection(), task),
+  /** Takes a permit and gives the oldest back; repeated. */
+  rotate: (task: RotationTask) => rotation.run(connection(), task),
   /** Acquires all keys at once, all or none, and releases them; repeated. */
   keyRounds: ({ keys, rounds }: { keys: readonly string[]; rounds: number }) =>
     runKeyRounds(connection(), keys, rounds),
