@@ -107,6 +107,7 @@ export class Waiters {
     if (this.#count > 0) return;
     this.#nextTry.stop();
     this.#link.askAgainAt = undefined;
+    this.#link.isTurn = false;
     // The time until the next call is no outage.
     this.#failingSince = undefined;
     this.inbox.remove(this);
