@@ -2,8 +2,8 @@
 --
 -- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
 --    next free slots are the next numbers: the ticket is written, and the state with its token.
--- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits joins
---    the queue of requests without options.
+-- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits
+--    joins the queue of requests without options.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
 --    that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' all semaphores are looked at first, and granted only if each is free.
@@ -31,8 +31,8 @@
 -- on demand: slow_paths = requests
 -- on demand: all_or_none = all-or-none
 local call = redis.call
--- The next token or place, how many tickets are held (-1: a new name), and what the state says besides,
--- no more than ' queue' or ' top:7', in the usual case. Else nil.
+-- The next token or place, how many tickets are held (-1: a new name), and what the state says
+-- besides, no more than ' queue' or ' top:7', in the usual case. Else nil.
 local function look(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then

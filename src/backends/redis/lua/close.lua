@@ -3,8 +3,8 @@
 --
 -- The state is 'last limit', the last token or place (16 digits) and the limit of the last caller,
 -- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
--- 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use, unless they
--- have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
+-- 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use, unless
+-- they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
 -- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
 -- 'capped', see caps.lua; 'pace:…', see pace.lua.
 --

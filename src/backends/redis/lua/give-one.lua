@@ -1,6 +1,6 @@
--- Fragment of release.lua: usual cases besides the highest slots, of tickets of one permit each, none
--- of which has expired; each nil where it does not apply. `held`: false where some have expired;
--- `record`: the ticket's.
+-- Fragment of release.lua: usual cases besides the highest slots, of tickets of one permit each,
+-- none of which has expired; each nil where it does not apply. `held`: false where some have
+-- expired; `record`: the ticket's.
 -- include: notify
 
 -- Writes the ticket of `id` under the id of `head`. `follows`: others wait.
