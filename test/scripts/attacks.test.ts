@@ -184,4 +184,19 @@ describeWithServer('a semaphore under attack', (server) => {
       expect(await one.redis.pttl(key), key).to.be.above(0);
     }
   });
+
+  it('serves a capped flow whose requests were lost and asked for again', async () => {
+    const one = await besideCapped();
+    const asking = (id: string, place: number | 'wait', group: string) =>
+      one.acquire([request(id, place, { ...GROUP_A, group })]);
+    await one.lose('requests');
+    await asking('b.1', 'wait', 'b');
+    await asking('a.2', one.time.now * 1000, 'a');
+    for (const [i, gone] of ['a.1', 'h.1', 'b.1', 'a.2'].entries()) {
+      await asking(`b.${10 + i}`, 'wait', 'b');
+      await one.release(gone);
+      if ((await one.holders()).includes('a.2')) return;
+    }
+    expect(await one.holders()).to.include('a.2');
+  });
 });

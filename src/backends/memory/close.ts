@@ -40,10 +40,19 @@ export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAg
   return { askAgainAt, isTurn: true };
 }
 
-/** The first request, which the rate alone holds back, may know of a later time, or of none. */
-function tellTurn({ server, key }: Semaphore, { client, id }: Waiting, time: number): void {
-  const turn = { id, at: Math.ceil(time) / 1000 };
-  server.inboxes.tell(key, client, (to) => to.onTurn?.(turn, key.name));
+/**
+ * The first request may know of a later time, or of none. Its lease lasts until the time that it
+ * knows, and somewhat longer.
+ */
+function tellTurn(s: Semaphore, head: Waiting): void {
+  const { server, key, asked, keys } = s;
+  const turn = { id: head.id, at: Math.ceil(payTime(s, head)) / 1000 };
+  const isOther = asked === undefined || head.client !== s.client;
+  const lease = isOther ? (keys.clients.get(head.client) ?? 0) : 0;
+  const latest = Math.max(turn.at, s.now) + (isOrdered(s) ? AFTER_TURN_MS : 0);
+  const isNews = s.turn !== undefined && (asked === undefined || (s.moved && isOther));
+  if (!isNews && lease <= latest + WAITER_LEASE_MS) return;
+  server.inboxes.tell(key, head.client, (to) => to.onTurn?.(turn, key.name));
 }
 
 /** What every reply says. */
@@ -54,9 +63,7 @@ export function close(s: Semaphore): Reply {
   if (s.configured !== 0 || s.isBusy) s.configured = s.own;
   if (s.waiting === 0 && s.keys.clients.size > 0) s.keys.clients.clear();
   const grants = publish(s);
-  const { turn, asked, moved, client } = s;
-  const isNews = asked === undefined || (moved && turn?.client !== client);
-  if (turn !== undefined && isNews) tellTurn(s, turn, payTime(s, turn));
+  if (s.head !== undefined) tellTurn(s, s.head);
   const reply = { serverTime: s.now, grants };
   return s.told === NOTHING ? reply : { ...reply, ...s.told };
 }

@@ -39,7 +39,9 @@ function renewLease(s: Semaphore, isSure: boolean): void {
     clients.delete(client);
     s.isUnswept = true;
   }
-  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
+  // Until a turn it may be longer, which only a caller that asks for all of its requests shortens.
+  const known = isSure ? 0 : clients.get(s.client);
+  if (known !== undefined) clients.set(s.client, Math.max(s.now + WAITER_LEASE_MS, known));
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
@@ -116,7 +118,7 @@ export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boole
   // Requests without a group may wait for permits of theirs, and are not overtaken.
   const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
   s.looks = false;
-  s.turn = undefined;
+  s.turn = s.head = undefined;
   close(s);
   const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);
   return call.requests.every(free);

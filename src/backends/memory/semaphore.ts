@@ -117,6 +117,8 @@ export class Semaphore implements Heaped {
   grants: Map<string, port.PushedGrant[]> | undefined = undefined;
   /** The first request, where the rate alone holds it back. */
   turn: Waiting | undefined = undefined;
+  /** The first request, whatever it waits for, where there is a rate or a budget. */
+  head: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
   moved = false;
 
@@ -132,7 +134,7 @@ export class Semaphore implements Heaped {
   /** Holds nothing of tickets and requests: there are none. */
   rest(): void {
     this.#keys = undefined;
-    this.ids = this.grants = this.turn = this.asked = undefined;
+    this.ids = this.grants = this.turn = this.head = this.asked = undefined;
   }
 
   get isBusy(): boolean {

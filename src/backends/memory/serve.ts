@@ -75,7 +75,7 @@ function unpark(s: Semaphore): void {
  * @returns the first that does not fit
  */
 export function serve(s: Semaphore): Waiting | undefined {
-  s.turn = undefined;
+  s.turn = s.head = undefined;
   if (s.waiting > 0) unpark(s);
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
@@ -87,6 +87,7 @@ export function serve(s: Semaphore): Waiting | undefined {
       park(s, r);
     } else if (!fits(s, r)) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
+      s.head = s.meters === undefined ? undefined : r;
       return r;
     } else {
       s.moved ||= isOrdered(s);
@@ -94,5 +95,6 @@ export function serve(s: Semaphore): Waiting | undefined {
       leave(s, r, true);
     }
   }
+  if (s.waiting > 0 && s.meters !== undefined) s.head = first(s);
   return undefined;
 }

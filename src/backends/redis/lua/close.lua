@@ -69,11 +69,16 @@ local function publish(s)
   return table.concat(s.grants[s.client] or {}, ';')
 end
 
--- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
--- reply names the time only to the caller that asks.
+-- The head of the queue may know of a later time, or of none: a reply names the time only to the
+-- caller that asks. Its lease lasts until the time that it knows, and somewhat longer.
 local function tell_turn(s)
-  local time = text_of(math.ceil(rates.pay_time(s, s.turn, 0)))
-  tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
+  local r = s.head
+  local time, is_other = math.ceil(rates.pay_time(s, r, 0)), not s.asks or r.client ~= s.client
+  local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
+  local latest = math.max(time, s.now) + (order.counts(s) and AFTER_TURN_US or 0)
+  if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
+    tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
+  end
 end
 
 -- `waits`: a request of the caller does; it adds the nearest time.
@@ -101,7 +106,7 @@ local function close(s, body, waits)
   end
   renew(s)
   local own = publish(s)
-  if s.turn and (not s.asks or s.moved and s.turn.client ~= s.client) then
+  if s.head then
     tell_turn(s)
   end
   if s.told == '' and own == '' and not waits then

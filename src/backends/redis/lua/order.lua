@@ -28,10 +28,13 @@ local function placed(s, r)
   return r or false
 end
 
--- The first of a flow. False where the keys disagree about it.
+-- The first of a flow. False where the keys disagree about it. `s.is_torn`: a flow has what does
+-- not wait, or was lost.
 function order.first_of(s, flow)
   local found = redis.call('ZRANGE', flow, '0', '0')
-  return found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
+  local r = found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
+  s.is_torn = s.is_torn or found[1] and not r
+  return r
 end
 
 -- The name of a flow among the heads of its priority: where tags are the same, arrival decides.
@@ -56,7 +59,7 @@ local function lead(s, r, start)
   end
 end
 
--- A flow whose group may have room again. `name`: see as_capped. `s.is_torn`: the flow was lost.
+-- A flow whose group may have room again. `name`: see as_capped.
 local function lead_again(s, name)
   local priority, group = string.match(name, '^(%d) (.*)$')
   local capped = redis.call('ZREM', s.capped_flows, name) == 1
@@ -117,7 +120,8 @@ function order.join(s, r)
   end
   local is_ordered = not is_plain or next(s.times)
   local head = is_ordered and order.first_of(s, r.flow)
-  redis.call('ZADD', r.flow, r.place, r.id)
+  -- What the flow had already is left from requests that were lost.
+  s.is_torn = redis.call('ZADD', r.flow, r.place, r.id) == 0 or s.is_torn
   s.touched[r.flow] = true
   if not is_ordered then
     return
@@ -165,7 +169,7 @@ function order.leave(s, r, is_granted)
   elseif redis.call('ZCARD', r.heads) == 0 and not has_capped(s, r.priority) then
     s.times[r.priority] = nil
   end
-  return true
+  return not s.is_torn
 end
 
 -- The first head of a priority. One whose group is at a cap that has shrunk, or by a

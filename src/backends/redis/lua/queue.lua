@@ -59,13 +59,14 @@ local function unpark(s)
   end
 end
 
--- Returns the first that does not fit. `s.turn`: the rate alone holds it back.
+-- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
+-- for whatever, where there is a rate or a budget.
 function queue.serve(s, own)
   if s.is_torn then
     recount.queue(s)
   end
   unpark(s)
-  s.turn = nil
+  s.turn, s.head = nil, nil
   while s.waiting > 0 and s.held < s.limit do
     local r = order.first(s)
     if r == nil then
@@ -78,7 +79,7 @@ function queue.serve(s, own)
     elseif r.permits > s.limit then
       park(s, r)
     elseif not fits(s, r) then
-      s.turn = s.held + r.permits <= s.limit and r
+      s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
       return r
     else
       s.moved = s.moved or order.counts(s)
@@ -86,4 +87,5 @@ function queue.serve(s, own)
       queue.leave(s, r, true)
     end
   end
+  s.head = s.waiting > 0 and next(s.meters) and order.first(s) or nil
 end

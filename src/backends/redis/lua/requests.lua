@@ -105,7 +105,7 @@ local function is_free(tickets, info, id, run)
   s.looks = true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
-  s.looks, s.turn = false, nil
+  s.looks, s.turn, s.head = false, nil, nil
   close(s, '')
   local r = { permits = 1, group = '' }
   return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and (not s.cap or caps.has_room(s, r))

@@ -18,7 +18,9 @@ end
 -- may add once it has removed.)
 function leases.renew(s, how)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
-  redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
+  -- Until a turn it may be longer, which only a caller that asks for all of its requests shortens.
+  local known = how == 'XX' and redis.call('ZSCORE', s.clients, s.client) or 0
+  redis.call('ZADD', s.clients, how, text_of(math.max(s.now + WAITER_LEASE_US, known + 0)), s.client)
   s.alive[s.client] = nil
   s.touched[s.clients], s.touched[s.requests], s.touched[s.parked] = true, true, s.parks and true
   if dropped and s.most then
