@@ -46,10 +46,10 @@ export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAg
  */
 function tellTurn(s: Semaphore, head: Waiting): void {
   const { server, key, asked, keys } = s;
-  const turn = { id: head.id, at: Math.ceil(payTime(s, head)) / 1000 };
+  const turn = { id: head.id, at: Math.max(Math.ceil(payTime(s, head)) / 1000, s.now) };
   const isOther = asked === undefined || head.client !== s.client;
   const lease = isOther ? (keys.clients.get(head.client) ?? 0) : 0;
-  const latest = Math.max(turn.at, s.now) + (isOrdered(s) ? AFTER_TURN_MS : 0);
+  const latest = turn.at + (isOrdered(s) ? AFTER_TURN_MS : 0);
   const isNews = s.turn !== undefined && (asked === undefined || (s.moved && isOther));
   if (!isNews && lease <= latest + WAITER_LEASE_MS) return;
   server.inboxes.tell(key, head.client, (to) => to.onTurn?.(turn, key.name));

@@ -73,9 +73,9 @@ end
 -- caller that asks. Its lease lasts until the time that it knows, and somewhat longer.
 local function tell_turn(s)
   local r = s.head
-  local time, is_other = math.ceil(rates.pay_time(s, r, 0)), not s.asks or r.client ~= s.client
+  local time, is_other = math.max(math.ceil(rates.pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
-  local latest = math.max(time, s.now) + (order.counts(s) and AFTER_TURN_US or 0)
+  local latest = time + (order.counts(s) and AFTER_TURN_US or 0)
   if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
     tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
   end
