@@ -74,13 +74,4 @@ describeOnBoth('turns that come nearer', (makeOne) => {
     await one.acquire('c.1', options);
     expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
   });
-
-  it('end the lease of a dead client earlier', async () => {
-    const one = make({ limit: 9, ttl: 300_000 });
-    for (const id of ['a.1', 'b.1', 'c.1']) await one.acquire(id, { rate: SLOW });
-    await one.setRate(FAST);
-    one.pass(6000);
-    await one.release('never.1', { client: 'd' });
-    expect(await one.holders(), 'the lease of b is over').to.deep.equal(['a.1', 'c.1']);
-  });
 });

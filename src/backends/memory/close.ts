@@ -42,8 +42,7 @@ export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAg
 
 /**
  * The first request may know of a later time, or of none. Its lease lasts until the time that it
- * knows, and somewhat longer: so that a dead one delays the others no longer, it ends with the new
- * time.
+ * knows, and somewhat longer.
  */
 function tellTurn(s: Semaphore, head: Waiting): void {
   const { server, key, asked, keys } = s;
@@ -52,9 +51,7 @@ function tellTurn(s: Semaphore, head: Waiting): void {
   const lease = isOther ? (keys.clients.get(head.client) ?? 0) : 0;
   const latest = turn.at + (isOrdered(s) ? AFTER_TURN_MS : 0);
   const isNews = s.turn !== undefined && (asked === undefined || (s.moved && isOther));
-  const isNearer = lease > latest + WAITER_LEASE_MS;
-  if (isNearer) keys.clients.set(head.client, turn.at + WAITER_LEASE_MS);
-  if (!isNews && !isNearer) return;
+  if (!isNews && lease <= latest + WAITER_LEASE_MS) return;
   server.inboxes.tell(key, head.client, (to) => to.onTurn?.(turn, key.name));
 }
 

@@ -70,16 +70,12 @@ local function publish(s)
 end
 
 -- The head of the queue may know of a later time, or of none: a reply names the time only to the
--- caller that asks. Its lease lasts until the time that it knows, and somewhat longer: so that a dead
--- one delays the others no longer, it ends with the new time.
+-- caller that asks. Its lease lasts until the time that it knows, and somewhat longer.
 local function tell_turn(s)
   local r = s.head
   local time, is_other = math.max(math.ceil(rates.pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
   local latest = time + (order.counts(s) and AFTER_TURN_US or 0)
-  if knows > latest then
-    redis.call('ZADD', s.clients, text_of(time + WAITER_LEASE_US), r.client)
-  end
   if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
     tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
   end
