@@ -234,7 +234,7 @@ export class ModelledSemaphore {
     const { requests = [], time, ttl = 0 } = event;
     const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
     this.#judgeTime(event, late);
-    if (!late) this.#enqueueAgain(requests, time);
+    if (!late) this.#enqueueAgain(requests, event);
     const fresh = requests.filter(
       ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
     );
@@ -248,7 +248,7 @@ export class ModelledSemaphore {
       return { id, permits, token, slots, expiresAt: time + ttl };
     });
     this.#grantAll(event, [...own, ...event.grants]);
-    this.#enqueue(requests, time);
+    this.#enqueue(requests, event);
     this.#judgeBusy(requests);
   }
 
@@ -263,7 +263,7 @@ export class ModelledSemaphore {
   }
 
   /** What was dropped returns to the place that it names. */
-  #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
+  #enqueueAgain(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
       // A command that came twice and named no place may have given it another one meanwhile.
@@ -272,17 +272,17 @@ export class ModelledSemaphore {
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
-    if (own !== undefined) this.#leases.set(clientOf(own.id), time + WAITER_LEASE);
+    if (own !== undefined) this.#leases.set(clientOf(own.id), leaseOf(event));
   }
 
-  #enqueue(requests: readonly ServedRequest[], time: number): void {
+  #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
         // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, order, cost, arrival: place ?? Infinity });
         this.#dropped.delete(id);
-        this.#leases.set(clientOf(id), time + WAITER_LEASE);
+        this.#leases.set(clientOf(id), leaseOf(event));
       } else if (verdict !== 'late') this.#leave(id);
     }
   }
@@ -681,4 +681,9 @@ export class ServerModel {
   #doubtAll(): void {
     for (const ticket of this.#tickets()) ticket.doubtful = true;
   }
+}
+
+/** Until when the requests of a client count that has asked. */
+function leaseOf({ time, turnAt }: ServedEvent): number {
+  return Math.max(time, turnAt ?? time) + WAITER_LEASE;
 }
