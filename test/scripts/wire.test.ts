@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '6fd93260828de26e384030f7d6247960319f9469',
+  acquire: '4cbeae427f23465c9c354ab28108020866b56169',
   adopt: '0bf140be6fb43fefa6e3bd713868e233c462ff19',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
