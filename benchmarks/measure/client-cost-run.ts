@@ -2,8 +2,8 @@ import { startWorker } from '../../test/support/worker-process.js';
 import type { ClientCost, ClientCostTask } from '../workers/client-cost.js';
 
 /**
- * A young generation that is large enough that nothing is collected while bytes are counted; code is optimised at the
- * same call whatever else the machine does.
+ * A young generation that is large enough that nothing is collected while bytes are counted; code
+ * is optimised at the same call whatever else the machine does.
  */
 const FLAGS = [
   '--expose-gc',
