@@ -95,7 +95,8 @@ export function quorum(
   const targets = Object.values(clients);
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
-  checkType(/^(?:refuse|warn)$/.test(otherSet), 'otherSet', "'refuse' or 'warn'", otherSet);
+  const isKnown = otherSet === 'refuse' || otherSet === 'warn';
+  checkType(isKnown, 'otherSet', "'refuse' or 'warn'", otherSet);
   return new QuorumBackend(targets.map(nodeOf), undefined, {
     names,
     otherSet,

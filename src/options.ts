@@ -197,15 +197,13 @@ export interface ResolvedOptions
   readonly budgets: Budgets | undefined;
 }
 
-export interface ResolvedAcquire {
+export interface ResolvedAcquire extends Required<Pick<AcquireOptions, 'signal' | 'onWaiting'>> {
   /** Infinity: no limit. */
   readonly timeout: number;
-  readonly signal: AbortSignal | undefined;
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
   readonly cost: Costs | undefined;
-  readonly onWaiting: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
 const DEFAULT_TTL = 30_000;

@@ -1,8 +1,16 @@
 import { startWorker } from '../../test/support/worker-process.js';
 import type { ClientCost, ClientCostTask } from '../workers/client-cost.js';
 
-/** A young generation that is large enough that no garbage is collected while bytes are counted. */
-const FLAGS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
+/**
+ * A young generation that is large enough that nothing is collected while bytes are counted; code
+ * is optimised at the same call whatever else the machine does.
+ */
+const FLAGS = [
+  '--expose-gc',
+  '--min-semi-space-size=256',
+  '--max-semi-space-size=256',
+  '--no-concurrent-recompilation',
+];
 
 /** The cost of a lone pair in a separate process. */
 export async function clientCostOf(kind: ClientCostTask['kind'], url: string): Promise<ClientCost> {

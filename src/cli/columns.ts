@@ -87,7 +87,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** The place of a table on the screen: its rows count the head, too. */
+/** The part of the screen that a table has; its rows are for the head, too. */
 export interface Place extends Size {
   /** The row with the cursor; undefined: it is elsewhere. */
   readonly selected: number | undefined;

@@ -385,7 +385,7 @@ export class Lease extends Release {
     this.renew();
   }
 
-  /** `since`: when it was asked for. Undefined: it was adopted. */
+  /** `since`: when the request was made. Undefined: the ticket was adopted. */
   publishGrant(since: number | undefined, attempts: number): void {
     if (!telemetry.grant.hasSubscribers) return;
     const { name, id, slots, fencingToken } = this;

@@ -3,7 +3,15 @@ import { expect } from 'chai';
 import type { KeepableLease, KeptSemaphore } from '../../src/backends/lease-keeper.js';
 import { MOST_LEASES } from '../../src/keeper/shared-leases.js';
 import type { Handle, SemaphoreOptions } from '../../src/index.js';
-import { MemoryBackend, Semaphore } from '../../src/index.js';
+import {
+  Election,
+  KeyedMutex,
+  KeyedSemaphore,
+  MemoryBackend,
+  Mutex,
+  ReadWriteLock,
+  Semaphore,
+} from '../../src/index.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { errorOf } from '../support/rejection.js';
 import { SecondThread } from './second-thread.js';
@@ -93,6 +101,8 @@ describe('a permit that a keeper renews', () => {
   it('is given up when the loop is blocked for too long, before its ticket expires', async () => {
     begin(1500);
     const handle = await hold();
+    let aborted = 0;
+    handle.signal.addEventListener('abort', () => (aborted += 1));
     threads.main.isBlocked = true;
     let passed = 0;
     for (; handle.held; passed += 1) await threads.time.advance(1);
@@ -100,8 +110,8 @@ describe('a permit that a keeper renews', () => {
     expect(await other.tryAcquire(), 'its ticket still lives').to.equal(null);
     await threads.time.advance(TTL);
     threads.main.unblock();
-    await threads.time.advance(1);
-    expect(lost).to.deep.equal(['expired']);
+    await threads.time.advance(TTL);
+    expect([aborted, lost]).to.deep.equal([1, ['expired']]);
     expect(await other.tryAcquire()).to.be.an('object');
     expect(await handle.release()).to.equal(false);
   });
@@ -348,6 +358,27 @@ describe('a permit that a keeper renews', () => {
     const renewals = threads.by('keeper');
     await threads.time.advance(2 * TTL);
     expect(threads.by('keeper')).to.equal(renewals);
+  });
+
+  it('may be of any class', async () => {
+    const [backend, options] = [threads.backend, { ttl: TTL, keeper: threads }];
+    const lock = new ReadWriteLock(backend, 'book', options);
+    const election = new Election(backend, 'leader', options);
+    const handles = [
+      await new Mutex(backend, 'door', options).acquire(),
+      await new KeyedMutex(backend, options).acquire(['one', 'two']),
+      await new KeyedSemaphore(backend, { limit: 2, ...options }).acquire('three'),
+      await lock.acquireRead(),
+      await election.campaign(),
+    ];
+    threads.main.isBlocked = true;
+    await threads.time.advance(4 * TTL);
+    expect(handles.map(({ held }) => held)).to.deep.equal(handles.map(() => true));
+    threads.main.unblock();
+    await threads.time.advance(TTL);
+    await Promise.all(handles.map((handle) => handle.release()));
+    expect(threads.by('main')).to.equal(0);
+    expect(threads.by('keeper')).to.be.at.least(12);
   });
 
   it('is renewed after it was adopted', async () => {

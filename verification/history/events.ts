@@ -205,6 +205,8 @@ export interface ServedEvent extends Written {
   readonly time: number;
   readonly ttl?: number | undefined;
   readonly notAfter?: number | undefined;
+  /** The turn that was named to the client: its waiter lease lasts until 5 s after it. */
+  readonly turnAt?: number | undefined;
   readonly requests?: readonly ServedRequest[] | undefined;
   readonly tickets?: readonly ServedTicket[] | undefined;
   /** To queued requests, of whichever client. */

@@ -28,6 +28,11 @@ function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
   return payTime(s, waits, before.length);
 }
 
+/** No lease becomes shorter: another object of the process may wait for a turn that is far away. */
+export function keepLease({ keys: { clients }, client }: Semaphore, until: number): void {
+  clients.set(client, Math.max(until, clients.get(client) ?? until));
+}
+
 /**
  * When the caller should ask again: where the rate or a budget alone holds the queue back, at its
  * turn, and its lease lasts until then; else at the expiry of the next ticket. `waits`: the first
@@ -36,7 +41,7 @@ function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
 export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
   if (s.turn === undefined) return { askAgainAt: s.keys.expiries.lowest?.expiresAt, isTurn: false };
   const askAgainAt = Math.ceil(turnOf(s, s.turn, waits)) / 1000;
-  s.keys.clients.set(s.client, askAgainAt + WAITER_LEASE_MS);
+  keepLease(s, askAgainAt + WAITER_LEASE_MS);
   return { askAgainAt, isTurn: true };
 }
 

@@ -3,6 +3,7 @@ import { Heap } from '../heap.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { Inboxes } from './inboxes.js';
+import { metersOf } from './rate.js';
 import { purge, Semaphore, type Server } from './semaphore.js';
 
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
@@ -71,7 +72,7 @@ export class Names {
 /** From when on nothing of it counts any more: it was not used for so long. */
 function forgottenAt(semaphore: Semaphore): number {
   let used = semaphore.lastUse;
-  for (const [, { arrivals }] of semaphore.meters ?? []) used = Math.max(used, arrivals.tat / 1000);
+  for (const [, { arrivals }] of metersOf(semaphore)) used = Math.max(used, arrivals.tat / 1000);
   return used + KEYS_LIFE_MS;
 }
 
@@ -82,7 +83,7 @@ function emptyAt(semaphore: Semaphore, now: number): number {
   if (isBusy) return lastUse > now ? lastUse : forgotten;
   if (stored !== undefined || hasNoCap) return forgotten;
   let until = cap === undefined ? -Infinity : (cap.until ?? Infinity);
-  for (const [, meter] of semaphore.meters ?? []) {
+  for (const [, meter] of metersOf(semaphore)) {
     until = Math.max(until, meter.until ?? Infinity, meter.arrivals.tat);
   }
   return Math.min(forgotten, Math.max(remembers, until / 1000));

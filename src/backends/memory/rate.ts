@@ -34,17 +34,24 @@ export const RATE = '';
 
 const UNUSED: Meter = { rate: undefined, until: 0, arrivals: gcra.NO_ARRIVALS, returned: 0 };
 
+type Named = readonly [string, Meter];
 type Counting = readonly [string, Meter, Rate];
 
 /** Of most semaphores: these pay nothing. */
 const NONE: readonly never[] = [];
 
-function meterOf(s: Semaphore, name: string): Meter {
-  return s.meters?.get(name) ?? UNUSED;
+export function metersOf({ rate, budgets }: Semaphore): Iterable<Named> {
+  if (rate === undefined) return budgets ?? NONE;
+  return [[RATE, rate], ...(budgets ?? NONE)];
+}
+
+function meterOf({ rate, budgets }: Semaphore, name: string): Meter {
+  return (name === RATE ? rate : budgets?.get(name)) ?? UNUSED;
 }
 
 function setMeter(s: Semaphore, name: string, meter: Meter): void {
-  (s.meters ??= new Map()).set(name, meter);
+  if (name === RATE) s.rate = meter;
+  else (s.budgets ??= new Map()).set(name, meter);
 }
 
 /** With its arrival time moves the end of what its tickets were charged. */
@@ -61,7 +68,7 @@ function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefi
 }
 
 export function readMeters(s: Semaphore): void {
-  for (const [name, meter] of s.meters ?? NONE) {
+  for (const [name, meter] of metersOf(s)) {
     const { arrivals } = meter;
     if (s.time < arrivals.granted)
       setMeter(s, name, moved(meter, gcra.onClockAt(s.time, arrivals)));
@@ -95,8 +102,9 @@ export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): 
 
 /** The meters that count now: a meter that no caller has named for long is over. */
 function counting(s: Semaphore, time: number): readonly Counting[] {
-  if (s.meters === undefined) return NONE;
-  return [...s.meters].flatMap(([name, meter]): Counting[] => {
+  const meters = metersOf(s);
+  if (meters === NONE) return NONE;
+  return Array.from(meters).flatMap(([name, meter]): Counting[] => {
     const { rate, until = Infinity } = meter;
     return rate !== undefined && until > time ? [[name, meter, rate]] : [];
   });
@@ -164,7 +172,7 @@ export function settlePrice(s: Semaphore, charged: Charges, spent: Costs): void 
 /** As `inspect` has it. */
 export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
   const time = gcra.microseconds(now);
-  const known = s.meters?.get(RATE);
+  const known = s.rate;
   if (known === undefined || (known.until ?? Infinity) <= time) return gcra.unasked(own);
   if (known.rate === undefined) return undefined;
   const arrivals = gcra.onClockAt(time, known.arrivals);
@@ -177,8 +185,8 @@ export function showRate(s: Semaphore, own: Rate | undefined, now: number): Rate
 export function showBudgets(s: Semaphore, now: number): Map<string, BudgetState | null> {
   const time = gcra.microseconds(now);
   const shown = new Map<string, BudgetState | null>();
-  for (const [name, { rate, until, arrivals }] of s.meters ?? NONE) {
-    if (name === RATE || (until ?? Infinity) <= time) continue;
+  for (const [name, { rate, until, arrivals }] of s.budgets ?? NONE) {
+    if ((until ?? Infinity) <= time) continue;
     const from = until === undefined ? 'setBudget' : 'caller';
     shown.set(name, rate === undefined ? null : gcra.budgetState(rate, arrivals, time, from));
   }

@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { close, nearest } from './close.js';
+import { close, keepLease, nearest } from './close.js';
 import { headOf, join, PLAIN, requestOf, settleOrder, useCap, type Waiting } from './order.js';
 import { progressOf } from './progress.js';
 import { hasRoom } from './caps.js';
@@ -39,9 +39,7 @@ function renewLease(s: Semaphore, isSure: boolean): void {
     clients.delete(client);
     s.isUnswept = true;
   }
-  // Until a turn it may be longer, which only a caller that asks for all of its requests shortens.
-  const known = isSure ? 0 : clients.get(s.client);
-  if (known !== undefined) clients.set(s.client, Math.max(s.now + WAITER_LEASE_MS, known));
+  if (isSure || clients.has(s.client)) keepLease(s, s.now + WAITER_LEASE_MS);
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);

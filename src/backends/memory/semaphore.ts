@@ -77,8 +77,9 @@ export class Semaphore implements Heaped {
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
-  /** The rate, under no name, and budgets by their names. */
-  meters: Map<string, Meter> | undefined = undefined;
+  rate: Meter | undefined = undefined;
+  /** By name. Apart from the rate: a key that has a rate alone keeps no map. */
+  budgets: Map<string, Meter> | undefined = undefined;
   cap: Cap | undefined = undefined;
   /** It is stored that there is no cap. */
   hasNoCap = false;

@@ -70,6 +70,10 @@ function unpark(s: Semaphore): void {
   }
 }
 
+function isMetered({ rate, budgets }: Semaphore): boolean {
+  return rate !== undefined || budgets !== undefined;
+}
+
 /**
  * Grants from the head of the queue for as long as permits last.
  * @returns the first that does not fit
@@ -87,7 +91,7 @@ export function serve(s: Semaphore): Waiting | undefined {
       park(s, r);
     } else if (!fits(s, r)) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-      s.head = s.meters === undefined ? undefined : r;
+      s.head = isMetered(s) ? r : undefined;
       return r;
     } else {
       s.moved ||= isOrdered(s);
@@ -95,6 +99,6 @@ export function serve(s: Semaphore): Waiting | undefined {
       leave(s, r, true);
     }
   }
-  if (s.waiting > 0 && s.meters !== undefined) s.head = first(s);
+  if (s.waiting > 0 && isMetered(s)) s.head = first(s);
   return undefined;
 }

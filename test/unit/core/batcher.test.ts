@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { Semaphore } from '../../../src/index.js';
+import { BackendError, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN } from '../stub-fixture.js';
 
@@ -115,6 +115,24 @@ describe('a batcher', () => {
     for (const outcome of await outcomes) {
       if (outcome.status === 'fulfilled') await outcome.value.release();
     }
+  });
+
+  it('has given back what a shared call gave back before it failed for another semaphore', async () => {
+    const backend = granting();
+    const held = await Promise.all(semaphores(backend, 2).map((one) => one.acquire()));
+    const gone = new Set<string>();
+    backend.onRelease = (call) => {
+      if (call.key.name === 's1') return Promise.reject(damaged);
+      const reply = backend.released(call, !gone.has(call.key.name));
+      gone.add(call.key.name);
+      return reply;
+    };
+    const [healthy, refused] = held.map((handle) => watch(backend.clock, handle.release()));
+    await backend.clock.advance(0);
+    expect(backend.releases.map(({ call }) => call.key.name).join()).to.equal('s0,s1,s0,s1');
+    expect(healthy?.value).to.equal(true);
+    expect(refused?.error).to.be.instanceOf(BackendError).with.property('cause', damaged);
+    await backend.clock.advance(10_000);
   });
 
   it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {

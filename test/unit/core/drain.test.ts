@@ -28,4 +28,20 @@ describe('close with drain', () => {
     await fresh.close();
     expect(clock.timers).to.equal(0);
   });
+
+  it('ends at once when the last permit is lost, and by a second close', async () => {
+    const { clock, old, fresh } = open(1);
+    const first = await old.acquire();
+    const draining = old.close({ drain: 60_000 });
+    await fresh.revoke(first.id);
+    await draining;
+    await old.close({ drain: 60_000 });
+    const handle = await fresh.acquire();
+    const closing = fresh.close({ drain: 60_000 });
+    const again = fresh.close({ drain: 1000 });
+    expect(handle.held).to.equal(true);
+    await fresh.close();
+    await Promise.all([closing, again]);
+    expect([handle.held, clock.monotonic(), clock.timers]).to.deep.equal([false, 0, 0]);
+  });
 });

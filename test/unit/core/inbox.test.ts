@@ -257,6 +257,19 @@ describe('a grant that nobody wants', () => {
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
   });
 
+  it('is looked for after the next interruption, too, where a look got no answer [P5]', async () => {
+    const { backend, clock } = await listeningFixture();
+    // The stub's inspect never answers.
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(10_000);
+    const names = looks(backend);
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(1);
+    expect(names).to.deep.equal(['jobs']);
+  });
+
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
   it('is looked for also where nobody waits but a call was under way', async () => {
     const { backend, clock } = await listeningFixture();

@@ -11,6 +11,7 @@ import { never, StubBackend, watch } from '../stub-backend.js';
 import { later } from '../stub-fixture.js';
 
 const name = 'm';
+const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
 
 describe('a composite handle', () => {
   let handle: CompositeHandle;
@@ -76,6 +77,31 @@ describe('a keyed mutex on a backend that a test decides', () => {
     for (const { error } of [late, trying, once]) {
       expect(String((error as Error).cause)).to.match(/no reply/);
     }
+  });
+
+  it('ends at once when one key fails for good, without waiting for the others', async () => {
+    const failure = new Error('WRONGTYPE');
+    backend.isRetryable = () => false;
+    backend.onAcquire = (call) => {
+      if (call.key.name.endsWith('a')) return backend.allGranted(call);
+      return call.key.name.endsWith('b') ? Promise.reject(failure) : never();
+    };
+    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b', 'c']));
+    await backend.clock.advance(0);
+    expect(acquiring.error).to.be.instanceOf(BackendError).with.property('cause', failure);
+    expect(backend.givenBack).to.include(backend.ids[0]);
+  });
+
+  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
+    const acquireTogether = fake.rejects(new Error('unexpected'));
+    Object.assign(backend, { acquireTogether });
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const semaphores = keys.slice(0, 2).map((key) => new Semaphore(backend, key, { limit: 2 }));
+    const many = Array.from({ length: 101 }, (_, i) => `key ${i}`);
+    await (await mutex.acquire(['a'])).release();
+    await (await mutex.acquire(many)).release();
+    await (await acquireAll(semaphores.map((semaphore) => ({ semaphore, permits: 2 })))).release();
+    expect([acquireTogether.callCount, backend.givenBack.length]).to.deep.equal([0, 104]);
   });
 
   it('keeps its deadline while the backend hangs or fails, with the cause, and gets through after', async () => {

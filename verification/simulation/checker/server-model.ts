@@ -144,9 +144,9 @@ export class ModelledSemaphore {
   }
 
   /** Its group may not hold what the first of its flow asks for: others come before it. */
-  #isCapped(one: Waiter): boolean {
+  #isCapped(one: Waiter, among: readonly Waiter[] = this.queue): boolean {
     if (this.#cap === undefined) return false;
-    const upTo = this.queue.slice(0, this.queue.indexOf(one) + 1);
+    const upTo = among.slice(0, among.indexOf(one) + 1);
     const isCapped = upTo.some((other) => isSameFlow(other, one) && !this.#hasRoom(other));
     if (isCapped) this.#wereCapped.add(one);
     return isCapped;
@@ -234,7 +234,7 @@ export class ModelledSemaphore {
     const { requests = [], time, ttl = 0 } = event;
     const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
     this.#judgeTime(event, late);
-    if (!late) this.#enqueueAgain(requests, time);
+    if (!late) this.#enqueueAgain(requests, event);
     const fresh = requests.filter(
       ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
     );
@@ -248,7 +248,7 @@ export class ModelledSemaphore {
       return { id, permits, token, slots, expiresAt: time + ttl };
     });
     this.#grantAll(event, [...own, ...event.grants]);
-    this.#enqueue(requests, time);
+    this.#enqueue(requests, event);
     this.#judgeBusy(requests);
   }
 
@@ -263,7 +263,7 @@ export class ModelledSemaphore {
   }
 
   /** What was dropped returns to the place that it names. */
-  #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
+  #enqueueAgain(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
       // A command that came twice and named no place may have given it another one meanwhile.
@@ -272,17 +272,23 @@ export class ModelledSemaphore {
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
-    if (own !== undefined) this.#leases.set(clientOf(own.id), time + WAITER_LEASE);
+    if (own !== undefined) this.#keepLease(clientOf(own.id), event);
   }
 
-  #enqueue(requests: readonly ServedRequest[], time: number): void {
+  /** The requests of a client that has asked count until 5 s after now, or after its turn. */
+  #keepLease(client: string, { time, turnAt = time }: ServedEvent): void {
+    const until = Math.max(time, turnAt) + WAITER_LEASE;
+    this.#leases.set(client, Math.max(until, this.#leases.get(client) ?? until));
+  }
+
+  #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
         // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, order, cost, arrival: place ?? Infinity });
         this.#dropped.delete(id);
-        this.#leases.set(clientOf(id), time + WAITER_LEASE);
+        this.#keepLease(clientOf(id), event);
       } else if (verdict !== 'late') this.#leave(id);
     }
   }
@@ -472,6 +478,8 @@ export class ModelledSemaphore {
   }
 
   #judgeBusy(requests: readonly ServedRequest[]): void {
+    // What the dead wanted may be there still, at the limit of their group, and is not overtaken.
+    if (this.#cap !== undefined && this.queue.length > 0) return;
     for (const request of requests) {
       if (request.verdict !== 'busy' || !this.#fits(request) || this.waiting().length > 0) continue;
       this.#problem('busy', `${request.id} was refused while permits were free`);
@@ -486,18 +494,23 @@ export class ModelledSemaphore {
 
   /**
    * What is free goes to the first waiter, in the very call; and groups at their limit block no
-   * other. Where groups decide who is the first, each that may be must have what it asks for.
+   * other. Where groups decide who is the first, each that may be must have what it asks for, and
+   * that whether the dead, who may be there, hold their group at its limit or not.
    */
   #judgeIdle(): void {
     if (!this.ordered) return;
     // Whether the server has seen that they were silent, nobody knows: they may be there and block.
     if (this.queue.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
     const waiting = this.waiting();
-    const heads = waiting.filter(
-      (one) => one === waiting.find((other) => isSameFlow(one, other)) && !this.#isCapped(one),
+    const first = waiting.filter((one) => one === waiting.find((other) => isSameFlow(one, other)));
+    const [heads = [], ...others] = [this.queue, waiting].map((among) =>
+      first.filter((one) => !this.#isCapped(one, among)),
     );
     const [head] = heads;
-    if (head === undefined || !heads.every((one) => this.#fits(one))) return;
+    const mustServe = [heads, ...others].every(
+      (some) => some.length > 0 && some.every((one) => this.#fits(one)),
+    );
+    if (head === undefined || !mustServe) return;
     const rule = this.#meters.areNone ? 'idle' : 'budget';
     this.#problem(
       heads.some((one) => this.#wereCapped.has(one)) ? 'cap' : rule,

@@ -45,6 +45,7 @@ export function detailsOf(operation: string, call: Call, reply: AnyReply): Detai
   return {
     ttl: given.ttl,
     notAfter: given.notAfter,
+    turnAt: reply.isTurn === true ? reply.askAgainAt : undefined,
     late: reply.late === true || undefined,
     requests: reply.verdicts && requestsOf(given.requests ?? [], reply),
     tickets: ticketsOf(operation, given, reply),

@@ -46,7 +46,7 @@ local function recall(s, asked, tickets)
     end
   end
   if next(own) then
-    leases.renew(s, 'CH')
+    leases.renew(s, true)
   end
   return own
 end
@@ -55,7 +55,7 @@ end
 -- ago is as dead as that of others, unless it is asked for again.
 local function is_full(s)
   if s.most and s.waiting >= s.most then
-    leases.renew(s, s.arrived and 'CH' or 'XX')
+    leases.renew(s, s.arrived)
   end
   return s.most and s.waiting >= s.most
 end
@@ -131,7 +131,7 @@ local function acquire(tickets, info, text, run)
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
   end
   if s.arrived then
-    leases.renew(s, 'CH')
+    leases.renew(s, true)
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]

@@ -1,6 +1,6 @@
 -- Fragment of requests.lua: when a caller that waits should ask again.
 -- room: turns
--- include: rooms records rate order
+-- include: rooms records rate order waiter-leases
 
 -- When the first of the caller's requests may be allowed. By arrival each of those before it takes
 -- a permit at least. In an order others may still come before it: the client of the head asks in
@@ -19,7 +19,7 @@ end
 function turns.nearest(s, id)
   if s.turn then
     local turn = math.ceil(turn_of(s, id))
-    redis.call('ZADD', s.clients, text_of(turn + WAITER_LEASE_US), s.client)
+    leases.keep(s, turn + WAITER_LEASE_US)
     return '@' .. text_of(turn)
   end
   local expiry = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')[2]
