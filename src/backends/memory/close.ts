@@ -16,21 +16,27 @@ function publish({ key, server, client, grants }: Semaphore): readonly PushedGra
 }
 
 /**
- * When the first of the caller's requests may be allowed. By arrival each of those before it takes
- * a permit at least. In an order others may still come before it: the client of the head asks in
+ * When the caller should ask for its first request. By arrival each of those before it takes a
+ * permit at least. Others may still come before it, or have died: the client of the head asks in
  * time, and the others some time after, if no message has come by then.
  */
 function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
-  if (isOrdered(s)) {
-    return payTime(s, turn) + (turn.client === s.client ? 0 : microseconds(AFTER_TURN_MS));
-  }
+  const head = payTime(s, turn);
+  if (turn.client === s.client) return head;
+  const later = head + microseconds(AFTER_TURN_MS);
+  if (isOrdered(s)) return later;
   const before = [...s.keys.requests.values()].filter((o) => o.arrival < waits.arrival);
-  return payTime(s, waits, before.length);
+  return Math.min(payTime(s, waits, before.length), later);
 }
 
-/** No lease becomes shorter: another object of the process may wait for a turn that is far away. */
-export function keepLease({ keys: { clients }, client }: Semaphore, until: number): void {
-  clients.set(client, Math.max(until, clients.get(client) ?? until));
+/**
+ * The lease of a client that asks at its turn ends somewhat later. Where it asks for a new request
+ * alone, others of it may have a turn before that, and it asks again then.
+ */
+function keepLease({ keys: { clients }, client, now, recalled }: Semaphore, until: number): void {
+  const known = clients.get(client) ?? 0;
+  const isBound = !recalled && known > now + WAITER_LEASE_MS;
+  clients.set(client, isBound ? Math.min(until, known) : until);
 }
 
 /**

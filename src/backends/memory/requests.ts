@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { close, keepLease, nearest } from './close.js';
+import { close, nearest } from './close.js';
 import { headOf, join, PLAIN, requestOf, settleOrder, useCap, type Waiting } from './order.js';
 import { progressOf } from './progress.js';
 import { hasRoom } from './caps.js';
@@ -39,7 +39,8 @@ function renewLease(s: Semaphore, isSure: boolean): void {
     clients.delete(client);
     s.isUnswept = true;
   }
-  if (isSure || clients.has(s.client)) keepLease(s, s.now + WAITER_LEASE_MS);
+  const [known, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
+  if ((isSure || known !== undefined) && (known ?? 0) < until) clients.set(s.client, until);
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
@@ -58,6 +59,7 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
     }
     isKnown ||= s.waiting > 0 && requests.has(id);
   }
+  s.recalled = isKnown;
   if (isKnown) renewLease(s, true);
 }
 

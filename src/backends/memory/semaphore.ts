@@ -111,6 +111,8 @@ export class Semaphore implements Heaped {
   looks = false;
   /** The client, once a new request of it has joined the queue: it lives. */
   arriving: string | undefined = undefined;
+  /** A request of the call had waited before. */
+  recalled = false;
   /** A new request of the call waits. */
   arrived = false;
   /** How many requests that waited were granted, and what their clients hear. */
@@ -149,7 +151,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.time = microseconds(now);
   s.client = call.client;
   s.asked = s.ids = s.grants = s.arriving = undefined;
-  s.looks = s.arrived = s.moved = false;
+  s.looks = s.recalled = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   if ((s.cap?.until ?? Infinity) <= s.time) useCap(s, undefined);

@@ -78,6 +78,8 @@ export class ModelledSemaphore {
   queue: Waiter[] = [];
   limit: number;
   readonly #leases = new Map<string, number>();
+  /** A request of the call had waited before. */
+  #recalled = false;
   readonly #revoked = new Set<string>();
   /** Their process was silent for too long: they may be gone, until they are asked for again. */
   readonly #dropped = new Set<string>();
@@ -272,13 +274,20 @@ export class ModelledSemaphore {
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
+    this.#recalled = own !== undefined;
     if (own !== undefined) this.#keepLease(clientOf(own.id), event);
   }
 
-  /** The requests of a client that has asked count until 5 s after now, or after its turn. */
-  #keepLease(client: string, { time, turnAt = time }: ServedEvent): void {
-    const until = Math.max(time, turnAt) + WAITER_LEASE;
-    this.#leases.set(client, Math.max(until, this.#leases.get(client) ?? until));
+  /**
+   * The requests of a client that has asked count until 5 s after now, or after its turn. Where it
+   * asks for new requests alone, others of it may have an earlier turn.
+   */
+  #keepLease(client: string, { time, turnAt }: ServedEvent): void {
+    const [known, soon] = [this.#leases.get(client) ?? -Infinity, time + WAITER_LEASE];
+    const until = Math.max(time, turnAt ?? time) + WAITER_LEASE;
+    const isBound = !this.#recalled && known > soon;
+    const next = isBound ? Math.min(until, known) : until;
+    this.#leases.set(client, turnAt === undefined ? Math.max(soon, known) : next);
   }
 
   #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {

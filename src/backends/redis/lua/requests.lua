@@ -45,7 +45,8 @@ local function recall(s, asked, tickets)
       enqueue(s, new_request(s, id, text_of(place), asked.orders[i]))
     end
   end
-  if next(own) then
+  s.recalled = next(own)
+  if s.recalled then
     leases.renew(s, true)
   end
   return own

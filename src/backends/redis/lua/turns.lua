@@ -2,15 +2,18 @@
 -- room: turns
 -- include: rooms records rate order waiter-leases
 
--- When the first of the caller's requests may be allowed. By arrival each of those before it takes
--- a permit at least. In an order others may still come before it: the client of the head asks in
+-- When the caller should ask for its first request. By arrival each of those before it takes a
+-- permit at least. Others may still come before it, or have died: the client of the head asks in
 -- time, and the others some time after, if no message has come by then.
 local function turn_of(s, id)
-  if order.counts(s) then
-    return rates.pay_time(s, s.turn, 0) + (s.turn.client == s.client and 0 or AFTER_TURN_US)
+  local head = rates.pay_time(s, s.turn, 0)
+  if s.turn.client == s.client then
+    return head
   end
   local _, permits = parts_of(id)
-  return rates.pay_time(s, { permits = permits }, redis.call('ZRANK', s.queue, id) or 0)
+  local ahead = not order.counts(s) and redis.call('ZRANK', s.queue, id)
+  local own = ahead and rates.pay_time(s, { permits = permits }, ahead)
+  return math.min(own or math.huge, head + AFTER_TURN_US)
 end
 
 -- Where the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need

@@ -12,10 +12,14 @@ local function sweep(s)
   end
 end
 
--- No lease becomes shorter: another object of the process may wait for a turn that is far away.
+-- The lease of a client that asks at its turn ends somewhat later. Where it asks for a new request
+-- alone, others of it may have a turn before that, and it asks again then.
 function leases.keep(s, till)
-  local known = redis.call('ZSCORE', s.clients, s.client) or 0
-  redis.call('ZADD', s.clients, text_of(math.max(till, known + 0)), s.client)
+  local known = (redis.call('ZSCORE', s.clients, s.client) or 0) + 0
+  if not s.recalled and known > s.now + WAITER_LEASE_US then
+    till = math.min(till, known)
+  end
+  redis.call('ZADD', s.clients, text_of(till), s.client)
 end
 
 -- Drops leases that are over, and renews that of the client, if it still has one or `is_sure`. A
@@ -24,8 +28,9 @@ end
 -- may add once it has removed.)
 function leases.renew(s, is_sure)
   local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
-  if is_sure or redis.call('ZSCORE', s.clients, s.client) then
-    leases.keep(s, s.now + WAITER_LEASE_US)
+  local known, till = redis.call('ZSCORE', s.clients, s.client), s.now + WAITER_LEASE_US
+  if (is_sure or known) and (known or 0) + 0 < till then
+    redis.call('ZADD', s.clients, text_of(till), s.client)
   end
   s.alive[s.client] = nil
   s.touched[s.clients], s.touched[s.requests], s.touched[s.parked] = true, true, s.parks and true
