@@ -2,7 +2,7 @@ import { findServer, startServer } from '../test/support/redis-server.js';
 import { askServer } from './ask-server.js';
 
 export interface OpenBackend {
-  /** Which and why, in one line. */
+  /** Which backend and why, in one line. */
   readonly description: string;
   /** Undefined: the memory backend. */
   readonly redisUrl: string | undefined;
@@ -14,7 +14,7 @@ const ANSWER_LIMIT = 2000;
 const nothingToStop = (): Promise<void> => Promise.resolve();
 
 /**
- * Finds out where the semaphore will live and makes sure that it answers there.
+ * Finds a backend for the semaphore, and makes sure that it answers.
  * @throws when REDIS_SERVER names no program
  */
 export async function openBackend(): Promise<OpenBackend> {

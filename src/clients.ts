@@ -22,7 +22,9 @@ import { checkOptions, optionNames } from './arguments/known-options.js';
  */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
-/** One of these, or several that are independent masters: a majority of them decides. */
+/**
+ * A client or a connection, or several of independent masters: a majority of the masters decides.
+ */
 export type RedisTarget = SingleTarget | readonly SingleTarget[];
 
 // One backend for each client object, so that all semaphores on it share their calls and one
@@ -30,28 +32,28 @@ export type RedisTarget = SingleTarget | readonly SingleTarget[];
 const backends = new WeakMap<object, Backend>();
 
 /**
- * The backend of the clients on the way to here, in their order, and those of longer lists that
- * begin with them.
+ * A tree of backends, by clients in their order: this node has the backend of the clients on the
+ * way to it, and the branches for longer lists of clients.
  */
 interface Quorums {
   readonly longer: WeakMap<object, Quorums>;
   backend: Backend | undefined;
 }
 
-/** What was made of an object before; made now if nothing was. */
+/** Gives the value that was made for an object before, else makes it. */
 function madeOf<Made>(known: WeakMap<object, Made>, from: object, make: () => Made): Made {
   const made = known.get(from) ?? make();
   known.set(from, made);
   return made;
 }
 
-// The same clients in the same order are the same backend, whatever array they come in. Client by
-// client, so that a long-lived one does not keep those that it was once listed with.
+// The same clients in the same order have the same backend, whichever array lists them. The tree
+// goes client by client, so that a client that lives long does not keep others in memory.
 const noClients = (): Quorums => ({ longer: new WeakMap(), backend: undefined });
 const quorums = noClients();
 const nodes = new WeakMap<object, QuorumNode>();
 
-/** The backend for what a user passed, recognized by its methods and never by its class. */
+/** The backend for a user's target. Methods decide what the target is; its class does not. */
 export function backendOf(target: unknown): Backend {
   if (typeof target !== 'object' || target === null) throw unknownTarget(target);
   if (Array.isArray(target)) return quorumOf(target);
@@ -64,30 +66,30 @@ const QUORUM_OPTIONS = optionNames('lists otherSet');
 /** The options of `quorum`. */
 export interface QuorumOptions {
   /**
-   * Lists of nodes by name, of each of which a permit needs a majority: while the list is being
-   * changed, the one before and the one to come. Each node must be in one of them. Default: one
-   * list of all.
+   * Lists of nodes by name. A permit needs a majority of each list. While you change the list, give
+   * the old list and the new list. Each node must be in a list. Default: a single list of all
+   * nodes.
    */
   readonly lists?: readonly (readonly string[])[] | undefined;
   /**
-   * What becomes of permits while other processes use the nodes in another set: `refuse`, a
-   * `QuorumError` instead (default), or `warn`, only the `warning` event. Then two may hold one
-   * permit.
+   * What happens while other processes use the nodes in another set: `refuse` (default) rejects
+   * with a `QuorumError`; `warn` grants permits and emits only the `warning` event, so two holders
+   * may have the same permit.
    */
   readonly otherSet?: 'refuse' | 'warn' | undefined;
 }
 
 /**
- * A quorum of independent masters that have names, the same in every process: 1 to 256 bytes each.
- * Call it once and pass what it gives to every semaphore. An array of clients is the same with
- * their addresses as names.
+ * Makes a quorum of independent masters. Their names have 1 to 256 bytes each, and are the same in
+ * every process. Call it once, and pass the result to every semaphore. An array of clients is a
+ * quorum with addresses as names.
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
  */
 export function quorum(
   clients: Readonly<Record<string, SingleTarget>>,
   options: QuorumOptions = {},
 ): Backend {
-  // An array would give the places as names: those are the same in every list of nodes.
+  // In an array the places would be the names, and every list of nodes has the same places.
   const isNamed = isObject(clients) && !Array.isArray(clients);
   checkType(isNamed, 'clients', 'an object of clients by name', clients);
   checkOptions(options, QUORUM_OPTIONS);

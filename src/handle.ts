@@ -21,18 +21,19 @@ export interface HandleData extends Ticket {
 
 /** The options of `Handle.release`. */
 export interface ReleaseOptions {
-  /** Units of each budget that it names, in place of the `cost`: integers, minimum 0. */
+  /**
+   * Units that were spent of each budget, by name: integers, minimum 0. They replace the `cost`.
+   */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
 
 const RELEASE_OPTIONS = optionNames('spent');
 
-/** Emits a warning of the semaphore; false where no listener gets it. */
+/** Emits a warning of the semaphore; false if no listener gets it. */
 export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
 
-// A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
-// dropped without release has no listener for a loss: its ticket is no longer extended and expires
-// by itself.
+// The semaphore keeps a held lease in memory; only the caller keeps its handle. When the caller
+// drops the handle without a release, redsem stops extending the ticket, and the ticket expires.
 const dropped = new FinalizationRegistry<Lease>((lease) => {
   if (lease.stage !== 'held') return;
   lease.letExpire();
@@ -43,10 +44,10 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
   );
 });
 
-/** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
+/** The caller's object for a ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
   static {
-    // No look at the permit, as the getters are.
+    // The getters count as a look at the permit; this text must not.
     showAs(Handle, (handle) => {
       const { name, slots, remaining } = handle.#lease;
       return { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
@@ -55,7 +56,7 @@ export class Handle extends LossEmitter {
 
   readonly #lease: Lease;
   readonly #warn: Warn;
-  /** Whether the holder has asked whether it is held, since the last `forgetLooks`. */
+  /** Whether the holder has looked at its permit since the last `forgetLooks`. */
   #isChecked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
@@ -71,7 +72,7 @@ export class Handle extends LossEmitter {
     this.#lease = lease;
     this.#warn = warn;
     lease.observe(this);
-    // Its observer comes too late, but its listeners need not.
+    // The lease is lost already, so no observer hears of it; listeners that are added now do.
     if (lease.loss !== undefined) this.watchListeners();
   }
 
@@ -91,18 +92,18 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Numbers from 0 to limit - 1 that no other live ticket has: one for each permit, lowest free
-   * first.
+   * A number from 0 to limit - 1 for each permit, the lowest free number first. No other live
+   * ticket has the same number.
    */
   get slots(): readonly number[] {
     return this.#lease.slots;
   }
 
   /**
-   * A safe integer that rises with every grant of this semaphore. With a limit above 1 other
-   * holders are legitimate, so a guarded resource compares tokens per slot: it refuses a write with
-   * `(slot, fencingToken)` when it has seen a higher token for that slot. The idea: M. Kleppmann,
-   * "How to do distributed locking", 2016.
+   * A safe integer that rises with every grant of this semaphore. With a limit above 1 there are
+   * other valid holders, so a guarded resource compares tokens per slot: it refuses a write with
+   * `(slot, fencingToken)` when it has seen a higher token for that slot. After M. Kleppmann, "How
+   * to do distributed locking", 2016.
    */
   get fencingToken(): number {
     return this.#lease.fencingToken;
@@ -121,16 +122,16 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Whether the permit is still valid: reads the clocks, so it is right even after a stall of the
-   * event loop. Once false it stays false.
+   * Whether the permit is still valid. It reads the clocks, so it is right even after a stall of
+   * the event loop. Once false, it stays false.
    */
   get held(): boolean {
     return this.#check() > 0;
   }
 
   /**
-   * For how many milliseconds the permit is still valid if no other extension succeeds; 0 when lost
-   * or released.
+   * For how many milliseconds the permit is valid if no further extension succeeds; 0 when lost or
+   * released.
    */
   get expiresIn(): number {
     return this.#check();
@@ -145,7 +146,7 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Extends the ticket to its full ttl now, beside the extensions that happen by themselves.
+   * Extends the ticket to its full ttl now, in addition to the extensions that redsem makes.
    * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was
    *   confirmed
    * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
@@ -156,13 +157,15 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, and settles what it has spent of budgets, which wakes the next waiter.
-   * Resolves with true when the ticket was still there, false when it had been lost, or when its
-   * lease ran out while the backend could not be reached. Idempotent.
+   * Gives the permit back, settles the units that it has spent of budgets, and wakes the next
+   * waiter. Resolves with true when the ticket was still there. Resolves with false when it had
+   * been lost, or when its lease ran out while the backend was away. May be called twice.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
-   *   and the lease still runs; it is retried in the background until no ticket can be left
+   *   and the lease still runs; redsem retries the release in the background until the ticket has
+   *   expired
    * @throws {TypeError | RangeError} for wrong options: nothing is released
-   * @param options `spent`: units of each budget that it names, in place of the `cost`
+   * @param options `spent`: the units that were spent of each budget, by name; they replace the
+   *   `cost`
    */
   release(options?: ReleaseOptions): Promise<boolean> {
     try {
@@ -171,39 +174,40 @@ export class Handle extends LossEmitter {
     } catch (error) {
       return Promise.reject(error);
     }
-    // Its result says whether the permit was held.
+    // The result of a release says whether the permit was held.
     this.#isChecked = true;
-    // Its listeners are called when that has ended, whoever refers to it until then.
+    // The listeners are called when the release has ended, so the release keeps the handle in
+    // memory until then.
     this.#keepAlive();
     return (this.#release ??= this.#lease.release());
   }
 
   /**
-   * What the permit has spent of budgets, by name, which its release settles once. Undefined, or a
-   * budget left out: its `cost`.
+   * The units that the permit has spent of each budget, by name. The release settles them, once.
+   * For a budget that is not named, the permit has spent its `cost`.
    */
   get spent(): Readonly<Record<string, number>> | undefined {
     return this.#lease.spent;
   }
 
-  /** @throws {TypeError | RangeError} for what is no whole number of units: nothing changes */
+  /** @throws {TypeError | RangeError} when a value is no whole number of units: nothing changes */
   set spent(spent: Readonly<Record<string, number>> | undefined) {
     const { link } = this.#lease;
     refuseWithoutQueue(link.backend, { spent });
     this.#lease.spent = resolveCosts('spent', spent);
   }
 
-  /** For a queue message; `adopt` takes it. */
+  /** The ticket's data for a message to another process, which takes it over by `adopt`. */
   toJSON(): HandleData {
-    // A holder that hands its ticket on loses it.
+    // A holder that passes its ticket to another process expects to lose it.
     this.#isChecked = true;
     const { id, slots, fencingToken } = this.#lease;
     return { name: this.name, id, slots, fencingToken };
   }
 
   /**
-   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst
-   * expires; the semaphore emits a `warning`.
+   * Releases. Never rejects: when a release fails, redsem retries it until the ticket has expired,
+   * and the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release().catch((error: unknown) => {
@@ -233,8 +237,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * @internal Called by the lease's first extension: from then on the caller's references
-   *   alone keep this alive.
+   * @internal Called by the lease's first extension: from then on only the caller's references keep
+   *   the handle in memory.
    */
   onExtended(): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
@@ -273,7 +277,7 @@ export class Handle extends LossEmitter {
 }
 
 /**
- * Checks what another process wrote.
+ * Checks the data of a ticket, which another process wrote.
  * @throws {TypeError} naming the field, the expectation and the value
  */
 export function checkHandleData(data: HandleData, name: string): HandleData {

@@ -27,8 +27,8 @@ export interface SemaphoreOptions {
    */
   readonly limit: number;
   /**
-   * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
-   * 483 647.
+   * How long a ticket lives without an extension, in milliseconds. Default 30 000, minimum 100,
+   * maximum 2 147 483 647.
    */
   readonly ttl?: number | undefined;
   /**
@@ -49,35 +49,36 @@ export interface SemaphoreOptions {
   /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
   readonly label?: string | undefined;
   /**
-   * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1)
-   * have acknowledged it within `timeout` milliseconds (default 1000, minimum 1), else it is given
-   * back and the try counts as failed. Makes it less likely that a failover forgets a permit, not
-   * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
+   * Only for a server with replicas. A grant counts only if `atLeast` replicas (minimum 1)
+   * acknowledge it within `timeout` milliseconds (default 1000, minimum 1); else redsem gives the
+   * permit back and tries again. A failover is then less likely to forget a permit, but still may:
+   * https://redis.io/docs/latest/commands/wait/. Default: no replica is asked.
    */
   readonly replicas?: ReplicaOptions | undefined;
   /**
-   * How many requests may wait, of all processes: an `acquire` that would be one more rejects with
-   * a `QueueFullError`, in one round trip. An integer, minimum 0: never queue. Not on several
+   * How many requests of all processes may wait. A further `acquire` rejects with a
+   * `QueueFullError`, in one round trip. An integer, minimum 0: no request waits. Not on several
    * masters. Default: any number.
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * How many permits may be granted in a period, besides how many may be held at once. The same
-   * wherever the semaphore is used; what `setRate` stored counts instead. Not on several masters.
-   * Default: any number.
+   * How many permits may be granted in a period, in addition to the limit. Give the same rate
+   * wherever the semaphore is used. A rate that `setRate` stored replaces it. Not on several
+   * masters. Default: any number.
    */
   readonly rate?: RateOptions | undefined;
   /**
-   * Up to 4 by name: how much `cost` may be granted in a period, besides the rate, all or none. The
-   * same wherever the semaphore is used; what `setBudget` stored counts instead. Not on several
+   * Up to 4 budgets by name: how many units of `cost` may be granted in a period, in addition to
+   * the rate. A request is granted when every budget allows its cost. Give the same budgets
+   * wherever the semaphore is used. A budget that `setBudget` stored replaces them. Not on several
    * masters. Default: none.
    */
   readonly budgets?: Readonly<Record<string, BudgetOptions>> | undefined;
   /**
-   * How many permits each group may hold at once: an integer, minimum 1. A group that holds as many
-   * is stepped over until a permit of the group comes back; requests without a group are one. The
-   * same wherever the semaphore is used; what `setGroupLimit` stored counts instead. Not on several
-   * masters. Default: any number.
+   * How many permits each group may hold at once: an integer, minimum 1. Redis skips a group that
+   * holds that number, until a permit of the group comes back. Requests without a group count as a
+   * single group. Give the same number wherever the semaphore is used. A number that
+   * `setGroupLimit` stored replaces it. Not on several masters. Default: any number.
    */
   readonly groupLimit?: number | undefined;
   /**
@@ -98,51 +99,54 @@ export type RetryOptions = {
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
   readonly timeout?: number | undefined;
-  /** Ends the wait: it then rejects with the signal's own reason. */
+  /** Ends the wait, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number | undefined;
   /**
-   * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
-   * in proportion to its weight, however many requests it has. The order is self-clocked
-   * fair queueing (Golestani, 1994). Not on several masters. Default: that of all requests
-   * without one.
+   * The tenant of the request, 1 to 128 bytes. Among requests that wait with the same priority,
+   * each group gets permits in proportion to its weight, however many requests it has. The order is
+   * self-clocked fair queueing (Golestani, 1994). Not on several masters. Default: the group of all
+   * requests that name no group.
    */
   readonly group?: string | undefined;
   /** The share of the group: an integer, 1 to 1000, default 1. Only with `group`. */
   readonly weight?: number | undefined;
   /**
-   * An integer, 0 to 9, default 0: requests of a higher one come first, so that lower ones can
-   * starve. Not on several masters.
+   * An integer, 0 to 9, default 0. Requests of a higher priority come first, so requests of a lower
+   * priority can starve. Not on several masters.
    */
   readonly priority?: number | undefined;
   /**
-   * What it is charged of `budgets`, by name: integers, minimum 0. `release({ spent })` settles the
-   * difference. Not on several masters. Default: nothing.
+   * The units that the request is charged of each budget, by name: integers, minimum 0.
+   * `release({ spent })` settles the difference. Not on several masters. Default: nothing.
    */
   readonly cost?: Readonly<Record<string, number>> | undefined;
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
-   * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
-   * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
+   * changed, at most once a second. redsem makes no call to Redis for it: it reports what the polls
+   * show, about every 1.5 s. If it throws or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
   readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
 
-/** What `onWaiting` hears. */
+/** The argument of `onWaiting`. */
 export interface WaitingReport extends QueueProgress {
   /**
-   * How many permits of the semaphore this process holds itself, through the same client: does the
-   * holder wait for this request?
+   * How many permits of the semaphore this process holds itself, through the same client. Above 0,
+   * a holder may be waiting for itself.
    */
   readonly heldHere: number;
 }
 
-/** What `acquire` takes beside `permits`. */
+/** The options of `acquire`, without `permits`. */
 export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 
-/** What an `acquire` of several at once takes: each of them has its own queue. */
+/**
+ * The options of an `acquire` of several at once. Each has a separate queue, so options of a queue
+ * are missing.
+ */
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
 /** The options of `tryAcquire` and `tryUse`. */
@@ -167,23 +171,26 @@ export interface ReplicaOptions {
 
 /**
  * The option `rate`, kept by the generic cell rate algorithm (https://brandur.org/rate-limiting).
- * With `burst` 1, no window of `per` milliseconds, wherever it begins, has more
- * than `permits` grants, by the server's clock; with more, `permits + burst - 1`. A request for
- * more permits than the burst is granted when the bucket is full, and counts in full.
+ * By the server's clock, no period of `per` milliseconds, wherever it begins, has more than
+ * `permits + burst - 1` grants. A request for more permits than the burst is granted when the whole
+ * burst is there again, and counts in full.
  */
 export interface RateOptions {
-  /** How many permits in a period: an integer, 1 to 1000 for each millisecond of `per`. */
+  /**
+   * How many permits may be granted in a period: an integer, 1 to 1000 for each millisecond of
+   * `per`.
+   */
   readonly permits: number;
   /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
   readonly per: number;
   /**
-   * How many at once after a pause: an integer, minimum 1, maximum what comes within 365 days.
-   * Default 1: one every `per / permits` milliseconds.
+   * How many permits may be granted at once after a pause: an integer, minimum 1, at most the
+   * grants of 365 days. Default 1: one permit every `per / permits` milliseconds.
    */
   readonly burst?: number | undefined;
 }
 
-/** Options where each was given. */
+/** Options with a value for each. */
 type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
 /** `SemaphoreOptions` checked and with defaults. */
@@ -211,7 +218,7 @@ const MINIMUM_TTL = 100;
 /** In bytes. */
 const LONGEST_GROUP = 128;
 
-/** Grants have their times in microseconds. */
+/** The scripts count the times of grants in microseconds. */
 const MOST_A_MILLISECOND = 1000;
 
 const RETRY_OPTIONS = optionNames('min max factor jitter');
@@ -268,7 +275,7 @@ function resolveReplicas(given: ReplicaOptions | undefined): ReplicaRequirement 
   };
 }
 
-/** `known`: the options that the call takes. `budgets`: what a cost may name. */
+/** `known`: the options that the call takes. `budgets`: the names that a cost may have. */
 export function resolveAcquire(
   given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
@@ -307,7 +314,7 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
   return { priority, weight: weight ?? 1, group: group ?? '' };
 }
 
-/** How long `close` leaves to holders, in milliseconds. */
+/** How long `close` waits for holders, in milliseconds. */
 export function resolveClose(options: CloseOptions): number {
   checkOptions(options, CLOSE_OPTIONS);
   const { drain = 0 } = options;
@@ -320,7 +327,10 @@ export function resolveTry(options: TryAcquireOptions = {}): number {
   return checkPermits(options.permits);
 }
 
-/** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
+/**
+ * Only the backend knows the limit that counts, so it refuses a number above it: see
+ * `tooManyPermits`.
+ */
 export function checkPermits(permits = 1): number {
   return integer('permits', permits, 1, MOST_PERMITS);
 }
@@ -332,7 +342,7 @@ export function tooManyPermits(name: string, permits: number, limit: number): Ra
   );
 }
 
-/** Names may hold anything, but two names must never become one key. */
+/** A name may have any characters, but two names must never make the same key. */
 export function checkName(name: unknown): string {
   return text('name', name, 1, LONGEST_NAME);
 }
@@ -390,7 +400,7 @@ export function checkPrefix(prefix: unknown = 'redsem'): string {
 
 export function text(option: string, value: unknown, min: number, max: number): string {
   checkType(typeof value === 'string', option, 'a string', value);
-  // Half of a surrogate pair has no bytes: two such strings would be one key.
+  // Half of a surrogate pair has no bytes, so two such names would make the same key.
   checkType(value.isWellFormed(), option, 'well-formed Unicode', value);
   const bytes = Buffer.byteLength(value);
   if (bytes >= min && bytes <= max) return value;

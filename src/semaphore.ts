@@ -69,7 +69,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const clean = { code, message: withoutCredentials(message) };
     const warning = cause === undefined ? clean : { ...clean, cause: safeCause(cause) };
     if (this.#pool !== undefined) return this.#pool.onWarning(warning);
-    // On the next tick, so that what a listener throws is its own uncaught exception.
+    // On the next tick, so that the error of a listener becomes an uncaught exception.
     process.nextTick(() => this.emit('warning', warning));
     return true;
   };
@@ -78,15 +78,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
   #pool: PoolReports | undefined;
-  /** Whether its user knows that a limit is stored: from a warning, or by storing one here. */
+  /** Whether the user knows that a limit is stored: a warning said so, or this object stored it. */
   #knowsStored = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
    *   `Backend`, or an array of clients of independent masters (a quorum)
-   * @param name 1 to 512 bytes of anything; the same prefix and name mean the same permits, in
+   * @param name any text of 1 to 512 bytes; the same prefix and name mean the same permits, in
    *   every process
-   * @param options the limit, which is required, and what has defaults
+   * @param options the limit, which is required, and options with defaults
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
@@ -97,7 +97,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const key = { prefix: resolved.prefix, name };
     this.#link = new SemaphoreLink(backendFor(backend, resolved), key, resolved);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
-    // The server is asked only while a listener exists, so that an acquire stays one command.
+    // Only a semaphore with a listener asks the server, so that an acquire of another stays one
+    // command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
       this.#watchCalls();
@@ -105,7 +106,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     });
   }
 
-  /** @internal A semaphore whose warnings are for `pool` alone. */
+  /** @internal A semaphore that reports its warnings only to `pool`. */
   static pooled(pool: PoolReports, ...args: ConstructorParameters<typeof Semaphore>): Semaphore {
     const semaphore = new Semaphore(...args);
     semaphore.#pool = pool;
@@ -114,32 +115,32 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else
-   * the one given to the constructor.
+   * The limit that counts, as in the last reply, also to `inspect`: the limit that `setLimit`
+   * stored, else the constructor's.
    */
   get limit(): number {
     return this.#link.limit;
   }
 
-  /** @internal What this process holds of it. */
+  /** @internal The permits that this process holds. */
   get heldHere(): HeldHere | undefined {
     return this.#link.heldHere;
   }
 
   /**
-   * Waits for a permit. With no permit free the request is queued, in one order over all processes:
-   * by priority, then fair shares of groups, then arrival.
+   * Waits for a permit. If no permit is free, Redis queues the request. All processes share one
+   * order: by priority, then by fair shares of groups, then by arrival.
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or
    *   `AcquireOptions`
-   * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the
-   *   backend, if any
+   * @throws {AcquireTimeoutError} when no permit came free in time; its `cause` is the last error
+   *   of the backend, if any
    * @throws {QueueFullError} when `maxWaiting` requests wait already
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   * @throws {BackendError} when a retry cannot help: wrong type under a key, no rights, out of
    *   memory
-   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
-   *   limit, as the backend has it
+   * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
+   *   limit in the backend
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
-   * @throws the signal's own reason when it aborts
+   * @throws the signal's reason when it aborts
    */
   acquire(options?: number | AcquireOptions): Promise<Handle> {
     if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
@@ -152,14 +153,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return telemetry.acquire.tracePromise(call, { name: this.name, permits, timeout });
   }
 
-  // No async function: on this path each promise counts.
+  // Not an async function, because each promise costs time on this path.
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
       const params = resolveAcquire(options, undefined, this.#link.options.budgets);
       params.signal?.throwIfAborted();
       checkRequest(this.#link.backend, params);
-      // A clock of the user's own may throw.
+      // A user's clock may throw.
       return this.#link.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
@@ -167,11 +168,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, one round trip: null when no permit is free, others wait for one, or the
-   * rate allows none now.
+   * One try, in one round trip. Gives null when no permit is free, other requests wait, or the rate
+   * allows no permit now.
    * @param options `permits`: how many to take, 1 to the limit, default 1
-   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
-   *   limit, as the backend has it
+   * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
+   *   limit in the backend
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
@@ -189,8 +190,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * @internal One call for permits of several semaphores, all or none. Null: one was not free.
-   *   `unable`: no single call can do it.
+   * @internal One call for permits of several semaphores, all or none. Null: a permit was not free.
+   *   `unable`: no single call can take them all.
    */
   static tryTogether(
     shares: readonly PermitsOf[],
@@ -216,15 +217,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
     const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
     if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
-    // Closed meanwhile: a lease without a handle would be extended for ever.
+    // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
     for (const lease of leases) lease.drop();
     throw new ClosedError(closed.semaphore.name);
   }
 
   /**
-   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a
-   * release that fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a
-   * result a `warning`, and changes neither.
+   * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
+   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
+   * error of `fn`, and beside a result it is a `warning`.
    * @param fn gets the handle; its `signal` aborts when the permit is lost
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
@@ -238,8 +239,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now, otherwise as `use`: for a job that starts on every
-   * replica but must run on one.
+   * As `use`, but runs `fn` only if a permit is free now: for a job that starts on every replica
+   * and must run on one.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -253,8 +254,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
-   * labels; what has expired is not counted. Large ones are read in pages.
+   * Gives the limit, the rate and when it allows the next permit, the permits held and the requests
+   * waiting, with their labels. It does not count expired tickets and requests. It reads a large
+   * semaphore in pages.
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -263,12 +265,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, whatever limit it was made with; it
-   * is effective at their next call. When it grows, waiters get the new permits at once. When it
-   * shrinks, holders keep their permits. 0 pauses the semaphore: holders keep their permits, and
-   * requests wait until another limit is set. Kept until a day after the last use.
-   * @param limit an integer, minimum 0; undefined removes the stored limit: the limit that each
-   *   object was made with counts again
+   * Changes the limit for every process that uses this name, whatever limit its object was made
+   * with. It is effective at their next call. When the limit grows, waiters get the new permits at
+   * once. When it shrinks, holders keep their permits. 0 pauses the semaphore: holders keep their
+   * permits, and requests wait until another limit is set. Redis keeps the limit until a day after
+   * the last use.
+   * @param limit an integer, minimum 0; undefined removes the stored limit, so that each object
+   *   uses its own limit again
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -280,16 +283,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit by a number, in one step: no change of another process is overwritten. It
-   * starts from the limit that counts: the stored limit, else the limit of this object. As
-   * `setLimit` otherwise.
+   * Changes the limit by a number, in one step, so it overwrites no change of another process. It
+   * starts from the limit that counts: the stored limit, else the limit of this object. Otherwise
+   * it is as `setLimit`.
    * @param delta an integer; negative takes permits away
    * @returns the new limit
-   * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
+   * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1; nothing is changed
    * @throws {TypeError} for anything that is no number
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
-   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
-   *   `inspect` for the limit
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms;
+   *   `inspect` gives the limit
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
@@ -302,10 +305,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the rate for every process that uses this name, from its next call on, whatever rate it
-   * was made with. What was used of the rate before stays used; what the new one allows is granted
-   * at once. Kept until a day after the last use.
-   * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
+   * Changes the rate for every process that uses this name, from its next call on, whatever rate
+   * its object was made with. Permits that were granted before still count. Waiters get at once the
+   * permits that the new rate allows. Redis keeps the rate until a day after the last use.
+   * @param rate as the option; undefined: no rate, whatever rate objects were made with
    * @throws {RangeError | TypeError} for anything else, and on several masters
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -317,11 +320,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes a budget for every process that uses this name, as `setRate` does the rate.
+   * Changes a budget for every process that uses this name, as `setRate` changes the rate.
    * @param name as in the option `budgets`
-   * @param budget as in the option; undefined: there is none, whatever processes were made with
-   * @throws {RangeError} when four budgets of other names count already, or are options of this
-   *   object: nothing is changed
+   * @param budget as in the option; undefined: no such budget, whatever objects were made with
+   * @throws {RangeError} when there are four budgets of other names already, stored or in the
+   *   options of this object; nothing is changed
    * @throws as `setRate` otherwise
    */
   async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
@@ -333,9 +336,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes how many permits each group may hold at once, for every process that uses this name,
-   * whatever `groupLimit` it was made with. Holders keep their permits. Kept until a day after the
-   * last use.
-   * @param limit as the option; undefined: any number, whatever processes were made with
+   * whatever `groupLimit` its object was made with. Holders keep their permits. Redis keeps the
+   * number until a day after the last use.
+   * @param limit as the option; undefined: any number, whatever objects were made with
    * @throws as `setRate`
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
@@ -345,10 +348,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its
-   * slots and gets a new fencing token. Its former holder finds it lost at its next extension at
-   * the latest; the latest of several adopters wins.
-   * @param ticket what `handle.toJSON()` gave
+   * Takes over a ticket that another process acquired: from now on this process extends it. The
+   * ticket keeps its slots and gets a new fencing token. The former holder learns at its next
+   * extension, at the latest, that the ticket is lost. If several processes adopt it, the last one
+   * owns it.
+   * @param ticket the result of `handle.toJSON()`
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
@@ -364,9 +368,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters.
-   * The holder's handle is lost with reason `revoked`, at once where a message reaches it, else at
-   * its next extension.
+   * For operators: takes a ticket from its holder and gives its permits to the next waiters. The
+   * holder's handle is lost with reason `revoked`, at once if a message reaches it, else at its
+   * next extension.
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also when it was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket
@@ -379,14 +383,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs; with `drain`,
-   * holders first get that time to release them. New and waiting requests are rejected with a
+   * Takes the permits from its handles at once, also while their work still runs. With `drain`,
+   * holders first have that time to release them. New and waiting requests reject with a
    * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
-   * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
-   * some hundred, the others follow in the next turns of the event loop. The client stays open. A
-   * second `close()` without `drain` ends the first one's time. Other calls that are under way may
-   * succeed, but are not tried again. Resolves when all is given back and no call is under way, or
-   * after min(ttl, 5000) ms more.
+   * `closed`, its `signal` aborts, and the next waiter gets its permit. Many hundred handles are
+   * released over several turns of the event loop. The client stays open. A second `close()`
+   * without `drain` ends the time of the first. Other calls that are under way may succeed, but are
+   * not repeated. Resolves when every permit is given back and no call is under way, or after
+   * min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
@@ -408,14 +412,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #keep(lease: Lease | undefined): Handle {
-    // Closed meanwhile: a lease without a handle would be extended for ever.
+    // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
     return Handle.of(lease, this.#warn);
   }
 
-  /** From now on it warns of what failed calls and replies show. */
+  /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
     this.#link.waiters.listener = {
       onOutage: (cause) =>

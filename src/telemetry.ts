@@ -3,8 +3,8 @@ import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
 /**
- * Of each message: the semaphore's name and, where there is one, the ticket's id. Times are
- * milliseconds.
+ * The fields of every message: the semaphore's name, and the ticket's id if the message is about a
+ * ticket. Times are milliseconds.
  */
 interface About {
   /** The semaphore's name. */
@@ -14,21 +14,21 @@ interface About {
 }
 
 /**
- * Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has
+ * Context of the tracing channel `redsem:acquire`. `result` or `error` is added when the call has
  * ended.
  */
 export interface AcquireContext {
   /** The semaphore's name. */
   readonly name: string;
-  /** How many it asks for. */
+  /** How many permits it asks for. */
   readonly permits: number;
-  /** Undefined for `tryAcquire` and for a try for a set, Infinity for no limit. */
+  /** Undefined for `tryAcquire` and for a try for several semaphores; Infinity: no limit. */
   readonly timeout: number | undefined;
 }
 
 /** `redsem:wait`: no permit was free, the request waits. */
 export interface WaitMessage extends About {
-  /** How many it asks for. */
+  /** How many permits it asks for. */
   readonly permits: number;
 }
 
@@ -36,7 +36,7 @@ export interface WaitMessage extends About {
 export interface QueueMessage {
   /** The semaphore's name. */
   readonly name: string;
-  /** Of that object alone: objects of one name report separately. */
+  /** Requests of that object alone: objects of the same name report separately. */
   readonly waiting: number;
 }
 
@@ -54,7 +54,7 @@ export interface GrantMessage extends About {
 
 /** `redsem:extend`: an extension was confirmed, or failed and is tried again. */
 export interface ExtendMessage extends About {
-  /** Why it failed; undefined: it was confirmed. */
+  /** Why the extension failed; undefined: it was confirmed. */
   readonly error: unknown;
 }
 
@@ -67,24 +67,23 @@ export interface LostMessage extends About {
 }
 
 /**
- * `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was
- * lost before.
+ * `redsem:release`: a call of `handle.release()` has ended, also for a handle that was lost before.
  */
 export interface ReleaseMessage extends About {
-  /** What `handle.release()` resolves with. */
+  /** The result of `handle.release()`. */
   readonly released: boolean;
-  /** Until the call. */
+  /** Milliseconds from the grant to the call. */
   readonly heldFor: number;
   /** Why the handle was lost before the call, if it was. */
   readonly lost: LostReason | undefined;
-  /** How long the holder continued after its ticket was gone or had expired; 0: it did not. */
+  /** How long the holder continued after its ticket was gone or had expired; 0: not at all. */
   readonly overrun: number;
   /** Why `release()` rejected, if it did; it is still retried in the background. */
   readonly error: unknown;
 }
 
 /**
- * `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire.
+ * `redsem:drop`: a handle was garbage collected without `release()`; its ticket will expire.
  */
 export type DropMessage = About;
 
@@ -98,9 +97,12 @@ export interface MismatchMessage {
   readonly otherLimit: number;
 }
 
-/** One of Node's diagnostics channels, with the type of its messages. */
+/** A diagnostics channel of Node.js, with the type of its messages. */
 interface MessageChannel<Message> {
-  /** Whether anybody listens: look before a message is made, for then it costs nothing. */
+  /**
+   * Whether the channel has subscribers. Ask before you make a message: without subscribers it then
+   * costs nothing.
+   */
   readonly hasSubscribers: boolean;
   publish(message: Message): void;
 }
@@ -110,7 +112,7 @@ type AcquireChannel = Pick<
   'hasSubscribers' | 'tracePromise'
 >;
 
-/** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
+/** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */
 export const telemetry = {
   acquire: tracingChannel<string, AcquireContext>('redsem:acquire') as AcquireChannel,
   wait: channel('redsem:wait') as MessageChannel<WaitMessage>,
@@ -124,8 +126,8 @@ export const telemetry = {
 };
 
 /**
- * Publishes one try for a set of semaphores as a call of each, with the result in its place; null
- * where one was not free.
+ * Publishes a try for several semaphores as a call of each semaphore, with its handle as the
+ * result, or null if a permit was not free.
  */
 export async function traceEach<R>(
   contexts: readonly AcquireContext[],

@@ -4,8 +4,8 @@ import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
 /**
- * One object for each hold, as its README wants it; its retry and refresh intervals are left at
- * their defaults. By default a lost permit ends the process: here `release` reports it.
+ * An object for each hold, as its README demands. Its retry and refresh intervals have their
+ * defaults. By default a lost permit ends the process: here `release` reports it.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

@@ -14,7 +14,7 @@ export interface Column {
   readonly figure: string;
 }
 
-/** One row for each peer that was measured in a scenario, without columns that none of them has. */
+/** A row for each peer that was measured in a scenario. A column without any figure is left out. */
 export function scenarioTable(
   results: Results,
   scenario: string,
@@ -32,7 +32,7 @@ export function scenarioTable(
   return { title: scenario, head: ['', ...measured.map(({ head }) => head)], rows };
 }
 
-/** The median, and where the rounds differ the lowest and highest. */
+/** The median; if the rounds differ, also the lowest and the highest. */
 export function spreadText(spread: Spread | undefined): string {
   if (spread === undefined) return '–';
   const [middle, low, high] = [spread.median, spread.low, spread.high].map(numberText);

@@ -6,16 +6,18 @@ import { integer } from './numbers.js';
 import { checkType, rangeError } from './validation.js';
 
 /**
- * One of the option `budgets`, kept as a rate is: no window of `per` milliseconds is charged more
- * than `amount + burst`, or than `amount` and the largest cost, by the server's clock. A cost above
- * the burst is granted when the budget is full, and charged in full.
+ * A budget of the option `budgets`. By the server's clock, no period of `per` milliseconds is
+ * charged more than `amount + burst` (or `amount` and the largest cost, if that is more). A request
+ * that costs more than the burst is granted when the budget is full, and charged in full.
  */
 export interface BudgetOptions {
-  /** How many units in a period: an integer, minimum 1. */
+  /** How many units may be spent in a period: an integer, minimum 1. */
   readonly amount: number;
   /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
   readonly per: number;
-  /** How many units at once after a pause: an integer, minimum 1. Default: `amount`. */
+  /**
+   * How many units may be spent at once after a pause: an integer, minimum 1. Default: `amount`.
+   */
   readonly burst?: number | undefined;
 }
 
@@ -36,7 +38,7 @@ export function checkBudgetRoom(semaphore: string, known: readonly string[], nam
   );
 }
 
-/** `option`: what messages call it. */
+/** `option`: its name in messages. */
 export function resolveBudget(option: string, given: BudgetOptions): Rate {
   checkOptions(given, BUDGET_OPTIONS, option, 'an object such as { amount: 90_000, per: 60_000 }');
   const permits = integer(`${option}.amount`, given.amount, 1);
@@ -50,7 +52,10 @@ export function resolveBudgets(
   return given && byBudget('budgets', given, resolveBudget);
 }
 
-/** What a request costs, or a ticket has spent. `known`: the names that there are, if given. */
+/**
+ * The cost of a request, or the units that a ticket has spent. `known`: the names that are allowed;
+ * undefined: any.
+ */
 export function resolveCosts(
   option: string,
   given: Readonly<Record<string, number>> | undefined,
@@ -66,7 +71,7 @@ export function resolveCosts(
   return Object.keys(costs).length === 0 ? undefined : costs;
 }
 
-/** Without a prototype: each name is a budget's. */
+/** Without a prototype, so that every name in it is the name of a budget. */
 function byBudget<Given, Resolved>(
   option: string,
   given: Readonly<Record<string, Given>>,

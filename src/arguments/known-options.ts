@@ -4,7 +4,7 @@ import { checkType, typeError } from './validation.js';
 /** The names of the options that a call takes. */
 export type OptionNames = ReadonlySet<string>;
 
-/** Of a text with spaces between them. */
+/** Makes a set of the names in a text, which spaces separate. */
 export function optionNames(names: string): OptionNames {
   return new Set(names.split(' '));
 }
@@ -12,15 +12,15 @@ export function optionNames(names: string): OptionNames {
 export const SEMAPHORE_OPTIONS: OptionNames = optionNames(
   'limit ttl extendEvery retry prefix label replicas maxWaiting rate budgets groupLimit keeper clock',
 );
-/** Of an `acquire` of several at once. */
+/** The options of an `acquire` of several at once. */
 export const DEADLINE_OPTIONS: OptionNames = optionNames('timeout signal');
-/** Of an `acquire` whose permits are known. */
+/** The options of an `acquire` without `permits`. */
 export const WAIT_OPTIONS: OptionNames = optionNames(
   'timeout signal group weight priority cost onWaiting',
 );
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
 
-/** What other packages call an option, in lower case. */
+/** The names of options in other packages, in lower case, and our names for them. */
 const ALIASES: Readonly<Record<string, string>> = {
   ttl: 'locktimeout expiry expire expires expiresin lease leasetime leasems duration',
   extendEvery: 'refreshinterval refresh renewevery heartbeat automaticextensionthreshold',
@@ -41,7 +41,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   signal: 'abort abortsignal cancel',
 };
 
-/** The same of the option `rate`. */
+/** The same for the option `rate`. */
 const RATE_ALIASES: Readonly<Record<string, string>> = {
   permits: 'limit max count tokens points amount requests',
   per: 'interval window period duration every time timeout ttl',
@@ -49,11 +49,11 @@ const RATE_ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses a value that is no object, and options that the call does not take: a misspelled one
+ * Refuses a value that is no object, and an option that the call does not take: a misspelled option
  * would have no effect.
- * @param argument what the object is called in messages
- * @param expected what it should be, for the message
- * @throws {TypeError} that names the option and suggests the nearest one
+ * @param argument the name of the object in messages
+ * @param expected for the message: the value that the call expects
+ * @throws {TypeError} that names the option and suggests the nearest known name
  */
 export function checkOptions(
   options: object,
@@ -63,7 +63,7 @@ export function checkOptions(
 ): void {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
   checkType(isObject, argument, expected, options);
-  // No array of keys: `acquire` passes here each time.
+  // No array of keys is made, because every `acquire` comes here.
   for (const option in options) {
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
@@ -74,14 +74,14 @@ export function checkOptions(
   }
 }
 
-/** What was meant for a client, a password for example, is not shown. */
+/** Does not show a value that was meant for a client: it may be a password. */
 function secretOr(option: string, value: unknown): string {
   return /pass|secret|token|auth|cred|key$/i.test(option)
     ? `a ${typeof value}`
     : formatValue(value);
 }
 
-/** What the caller may have meant. */
+/** Suggests the name that the caller may have meant. */
 function hintFor(option: string, known: OptionNames, argument: string): string | undefined {
   const part = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
   if (part !== undefined) return `did you mean rate.${part}?`;
@@ -99,13 +99,13 @@ function callWith(option: string): string | undefined {
   return ACQUIRE_OPTIONS.has(option) ? 'acquire' : undefined;
 }
 
-/** What the option of that name is called here. */
+/** Our name for an option of another package. */
 function nameIn(aliases: Readonly<Record<string, string>>, option: string): string | undefined {
   const alias = option.toLowerCase();
   return Object.keys(aliases).find((name) => aliases[name]?.split(' ').includes(alias));
 }
 
-/** The known name with the fewest typing mistakes to it, where they are few. */
+/** The known name with the fewest typing mistakes, if they are few. */
 function nearest(option: string, known: OptionNames): string | undefined {
   let best: string | undefined;
   let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
@@ -118,7 +118,7 @@ function nearest(option: string, known: OptionNames): string | undefined {
   return best;
 }
 
-/** Levenshtein's: how many letters to insert, delete or change. */
+/** Levenshtein's distance: how many letters to insert, delete or change. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, i) => i);
   for (let i = 1; i <= one.length; i += 1) {

@@ -2,7 +2,7 @@ import type { Backend } from '../backends/backend.js';
 import type { ResolvedAcquire, ResolvedOptions } from '../options.js';
 import { checkType, rangeError, typeError } from './validation.js';
 
-// What a target cannot do is refused at once, not when it is needed.
+// Refuses at once an option that the target cannot support, and not only when the option is needed.
 
 /**
  * The backend for the options of a semaphore.
@@ -38,7 +38,7 @@ export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: n
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
 }
 
-/** What an `acquire` asks for. */
+/** The permits that an `acquire` asks for, and its options of a queue. */
 export function checkRequest(backend: Backend, request: ResolvedAcquire): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
@@ -47,7 +47,7 @@ export function checkRequest(backend: Backend, request: ResolvedAcquire): void {
   refuseWithoutQueue(backend, { group, priority: order?.priority, onWaiting, cost });
 }
 
-/** Options that need a queue; undefined: not given. */
+/** The options that need a queue; undefined: not given. */
 export function refuseWithoutQueue(backend: Backend, options: Record<string, unknown>): void {
   if (backend.hasNoQueue !== true) return;
   for (const [option, value] of Object.entries(options)) {

@@ -258,7 +258,7 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal([]);
   });
 
-  it('is not given back by a keeper that hears late of what it renewed', async () => {
+  it('is not given back by a keeper that learns late of a renewal', async () => {
     const handle = await hold();
     let deliver = (): void => {};
     threads.delivery = new Promise((resolve) => (deliver = resolve));

@@ -119,7 +119,7 @@ describeOnBoth('a bounded queue', (make) => {
     });
 
     // The fresh seed 103 of the lock-step, path 206.
-    it(`does not count what its own client left long ago, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`does not count requests that their client left long ago, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 1 });
       await one.take('c.x1', { ttl: HOUR });
       await one.acquire(ids('b', 2).map((id) => request(id, 'wait', given)));
@@ -183,7 +183,7 @@ describeWithServer('the order, in Redis', (server) => {
   });
 
   for (const given of [undefined, order('g')]) {
-    it(`costs nobody more where a thousand ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`costs no request more if a thousand ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = new RedisFixture(server());
       const perPair: number[] = [];
       for (const many of [10, 1000]) {

@@ -25,7 +25,7 @@ describeOnBoth('the queue', (make) => {
     expect([toA, toB.map(({ id }) => id)]).to.deep.equal([[], ['b.1', 'b.2']]);
   });
 
-  it('of thousands is served in one call, and notified in messages of a bounded length', async () => {
+  it('of thousands is served in one call, and notified in messages of bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     for (const client of ['a', 'b']) {
@@ -81,7 +81,7 @@ describeOnBoth('leases of waiters', (make) => {
     }
   });
 
-  it('dead requests are stepped over by thousands, a big one blocks nobody, and a place comes back by asking', async () => {
+  it('skips dead requests by thousands, lets no big dead request block others, and gives a place back on asking', async () => {
     const one = make({ limit: 2 });
     await one.acquire(['x.1', 'x.2']);
     const place = arrivalOf((await one.acquire('late.1.2')).verdicts[0]);

@@ -68,7 +68,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.queue()).to.include('c.1');
   });
 
-  it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
+  it('keeps the order: a newcomer at the time of the next permit does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     await one.acquire('b.1.2', RATED);
@@ -177,7 +177,7 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.equal(undefined);
   });
 
-  it('that nobody has named for long holds nobody back under another as if it were that one', async () => {
+  it('that no caller has named for long holds no request back under a newer rate', async () => {
     const one = make(ANY);
     await one.acquire(ids('a', 100), { rate: { permits: 1, per: 10_000, burst: 100 } });
     one.pass(RATE_LIFE_MS);
@@ -185,7 +185,7 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
-  it('is remembered for as long as somebody names it', async () => {
+  it('is remembered as long as a caller names it', async () => {
     const one = make(ANY);
     for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
       await one.take(`a.${at}`, RATED);
@@ -195,7 +195,7 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('that is stored', () => {
-    it('that there is none counts, too, whatever callers name, and forgets what was used', async () => {
+    it('that was removed counts as none, whatever callers name, and forgets earlier grants', async () => {
       const one = make(ANY);
       await one.take('a.1', RATED);
       await one.setRate(undefined);

@@ -20,7 +20,7 @@ describeOnBoth('tickets', (make) => {
   });
 
   describe('have fencing tokens', () => {
-    it('that are the time in microseconds, or one more than the last', async () => {
+    it('that are the time in microseconds, or the last token plus 1', async () => {
       const [start, behind] = [1_795_236_819_680.065, 3_600_000];
       const one = make({ limit: 2000, time: { now: start } });
       const { verdicts } = await one.acquire(ids('a', 999));
@@ -46,7 +46,7 @@ describeOnBoth('tickets', (make) => {
     });
   });
 
-  it('are not extended for one that was lost, whose id was granted again by a late call', async () => {
+  it('are not extended for a lost ticket whose id was granted again by a late call', async () => {
     const one = make();
     const lost = await one.take('a.1');
     await one.loseAll();

@@ -113,7 +113,7 @@ describe('ending what many hold or wait for', () => {
   }
 });
 
-describe('a listener that ends what it hears of', () => {
+describe('a listener that closes the object that called it', () => {
   for (const [when, channel, waiting] of [
     ['a request comes', 'redsem:queue', 1],
     ['a request ends', 'redsem:queue', 0],

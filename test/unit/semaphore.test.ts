@@ -88,7 +88,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     expect(tries).to.equal(triesBefore);
   });
 
-  it('make no handle until one try is in time, and then one with its full ttl', async () => {
+  it('make no handle until a try is in time, and then a handle with its full ttl', async () => {
     const adopted: AdoptCall[] = [];
     backend.adopt = async (call) => {
       const late = adopted.push(call) === 1;
@@ -187,7 +187,7 @@ describe('warnings of a semaphore', () => {
     expect(calls).to.deep.equal([]);
   });
 
-  it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
+  it('warn of another limit once, and once more after setLimit, but not after a refused change', async () => {
     const backend = Object.assign(new StubBackend(), {
       setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
       addPermits: async () => {
@@ -213,4 +213,4 @@ describe('warnings of a semaphore', () => {
   });
 });
 
-describe('semaphore objects on one backend', () => {});
+describe('semaphore objects on the same backend', () => {});

@@ -77,7 +77,7 @@ async function perform(
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
   const { nodes = 1 } = nodesOf(kind);
-  // Without a queue nobody is granted a permit that it has to claim.
+  // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };
   recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
@@ -123,11 +123,11 @@ async function untilInUse(observer: Observer, crew: Crew, within: number): Promi
   const slots = Array.from({ length: LIMIT }, (_, slot) => slot);
   const deadline = machineTime() + within;
   while (!slots.every(isNew) && machineTime() < deadline) await sleep(20);
-  // What was granted just now must have time to reach its holder.
+  // The latest grants need time to reach their holders.
   await sleep(500);
 }
 
-/** Waits for what dead processes have left to go by itself, and records what is left then. */
+/** Waits until the tickets of dead processes have expired, then records the keys that are left. */
 async function recordFinal(
   observer: Observer,
   topology: Topology,

@@ -26,7 +26,7 @@ interface Written {
   readonly process: string;
 }
 
-/** What the run is about: the first line. */
+/** The first line of a history: the settings of the run. */
 export interface RunEvent extends Written {
   readonly type: 'run';
   readonly semaphores: readonly SemaphoreTerms[];
@@ -80,7 +80,7 @@ export type Operation =
   | 'inspect'
   | 'close';
 
-/** What a call is about. */
+/** The subject of a call. */
 export interface Invocation {
   readonly operation: Operation;
   readonly semaphores: readonly string[];
@@ -111,13 +111,13 @@ export interface Ticket extends Grant {
 }
 
 export interface Outcome {
-  /** What an acquire got; a try may get none. */
+  /** The ticket that an acquire got; a try may get none. */
   readonly tickets?: readonly Ticket[];
-  /** What a release or a revocation resolved with. */
+  /** The result of a release or a revocation. */
   readonly result?: boolean;
 }
 
-/** The call did what it should. */
+/** The call succeeded. */
 export interface OkEvent extends Written, Outcome {
   readonly type: 'ok';
   readonly call: number;
@@ -194,7 +194,7 @@ export interface ServerEvent extends Written {
   readonly step?: number;
 }
 
-/** One call as the server saw it, and what it answered. */
+/** A call as the server saw it, and the server's reply. */
 export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
@@ -220,12 +220,12 @@ export interface ServedEvent extends Written {
   readonly late?: boolean | undefined;
   /** When its client sent it. */
   readonly sent?: number | undefined;
-  /** Its answer reaches nobody. */
+  /** Its reply reaches no process. */
   readonly unheard?: boolean | undefined;
   readonly adopted?: (ServedGrant & { readonly before: string }) | undefined;
 }
 
-/** What comes before arrival. */
+/** The part of an order before the arrival. */
 export interface ServedOrder {
   readonly priority: number;
   readonly group: string;
@@ -240,7 +240,7 @@ export interface ServedRequest {
   readonly order?: ServedOrder | undefined;
   /** Units of budgets. */
   readonly cost?: Readonly<Record<string, number>> | undefined;
-  /** The place in the queue that it names, and the one that it was given. */
+  /** The place in the queue that the request names, and the place that it was given. */
   readonly arrival?: number | undefined;
   readonly place?: number | undefined;
   readonly verdict: string;
@@ -263,11 +263,13 @@ export interface ServedGrant extends Grant {
 
 /** To a request that waited. */
 export interface QueueGrant extends ServedGrant {
-  /** Whether it went to anybody: with the reply, or to a process that knew that it listened. */
+  /**
+   * Whether the grant reached a process: with the reply, or because the process had a subscription.
+   */
   readonly heard: boolean;
 }
 
-/** What `inspect` showed. */
+/** The state that `inspect` showed. */
 export interface SeenEvent extends Written {
   readonly type: 'seen';
   /** When it was asked; `at` is when it answered. */
@@ -276,7 +278,7 @@ export interface SeenEvent extends Written {
   readonly waiters: readonly string[];
 }
 
-/** What must never be: an unhandled rejection, an exception out of a timer. */
+/** An event that must never happen: an unhandled rejection, or an exception in a timer. */
 export interface CrashEvent extends Written {
   readonly type: 'crash';
   readonly error: string;
@@ -287,7 +289,7 @@ export interface QuietEvent extends Written {
   readonly type: 'quiet';
 }
 
-/** What is left when all have closed. */
+/** The keys that are left when all have closed. */
 export interface FinalEvent extends Written {
   readonly type: 'final';
   readonly held: number;

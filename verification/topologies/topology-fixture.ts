@@ -23,7 +23,7 @@ export interface Fixture {
 
 type Body = (fixture: Fixture) => Promise<void>;
 
-/** The same at the same time through each library: what takes long, takes it once. */
+/** The same at the same time through each library, so that slow steps happen once. */
 export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
   // The first failure ends the test: the other side may wait for this one.
   await Promise.all(

@@ -10,7 +10,7 @@ export interface UserArguments {
   readonly label: string;
 }
 
-/** What many callers of one process do. */
+/** The work of many callers in a process. */
 export interface Work {
   readonly callers: number;
   /** How often each of them acquires. */
@@ -19,7 +19,7 @@ export interface Work {
   readonly hold: number;
 }
 
-/** What a process may be asked, and what it answers. */
+/** The requests to a process, and its answers. */
 export interface Calls {
   acquire(permits: number): HandleData;
   release(id: string): boolean;
@@ -32,7 +32,7 @@ export interface Order {
   readonly argument: unknown;
 }
 
-/** A process that uses one semaphore on command, and reports what it loses. */
+/** A process that uses a semaphore on command, and reports lost permits. */
 export class UserProcess {
   readonly worker: WorkerProcess;
   #orders = 0;

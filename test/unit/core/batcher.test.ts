@@ -22,7 +22,7 @@ function semaphores(backend: StubBackend, count: number): Semaphore[] {
 }
 
 describe('a batcher', () => {
-  it('sends at most 100 ids a call, 1000 of one semaphore alone, and two calls at once; the rest follows them', async () => {
+  it('sends at most 100 ids in a call, 1000 of a single semaphore, and two calls at once; the others follow', async () => {
     const backend = new StubBackend();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
@@ -135,7 +135,7 @@ describe('a batcher', () => {
     await backend.clock.advance(10_000);
   });
 
-  it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {
+  it('does not send a request again that was given up meanwhile, and withdraws it once more: the failed call may have run last', async () => {
     const backend = granting();
     const gate = later<void>();
     backend.onAcquire = async (call) => {

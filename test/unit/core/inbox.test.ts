@@ -16,7 +16,7 @@ import {
 } from '../stub-fixture.js';
 
 describe('a subscription', () => {
-  it('brings one try at once, and then one every 1.5 s; while it is away, fast ones', async () => {
+  it('brings a try at once, and then a try every 1.5 s; while it is away, fast tries', async () => {
     const { backend, clock, acquire } = stubFixture({}, pushing());
     acquire(60_000);
     await clock.advance(310);
@@ -34,7 +34,7 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
+  it('is shared by all waiters, stays open 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
     watch(clock, other.acquire(5000));
@@ -86,7 +86,7 @@ describe('a subscription', () => {
   });
 
   for (const how of ['is refused', 'throws'] as const) {
-    it(`that ${how} is made again every 5 s while anybody waits and polls`, async () => {
+    it(`that ${how} is made again every 5 s while a request waits and polls`, async () => {
       const stub = pushing();
       let opened = 0;
       let works = false;
@@ -176,7 +176,7 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
   });
 });
 
-describe('a grant that nobody wants', () => {
+describe('a grant without a request', () => {
   const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
 
   function nobody({ limit }: InspectCall): InspectReply {
@@ -232,7 +232,7 @@ describe('a grant that nobody wants', () => {
     expect(backend.givenBack.filter((each) => each === served.id)).to.have.lengthOf(2);
   });
 
-  it('is found after an interruption, with the requests that nobody makes any more', async () => {
+  it('is found after an interruption, as are requests that were given up', async () => {
     const { backend, clock, semaphore, acquire, id } = await listeningFixture();
     backend.onAcquire = (call) => backend.allGranted(call);
     const [held, released] = [await semaphore.acquire(), await semaphore.acquire()];
@@ -271,7 +271,7 @@ describe('a grant that nobody wants', () => {
   });
 
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
-  it('is looked for also where nobody waits but a call was under way', async () => {
+  it('is looked for also when no request waits but a call was under way', async () => {
     const { backend, clock } = await listeningFixture();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));

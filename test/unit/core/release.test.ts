@@ -68,7 +68,7 @@ describe('releasing', () => {
     });
   });
 
-  it('of what many no longer want costs one call a pause, and all goes when the backend is back, the first 100 000', async () => {
+  it('of many unwanted requests takes one call per pause; when the backend is back, the first 100 000 go', async () => {
     const { clock, backend, semaphore } = stubFixture(LONG);
     const controller = new AbortController();
     const { signal } = controller;
@@ -193,7 +193,7 @@ describe('a release that fails behind a result', () => {
     });
   }
 
-  it('of one among several is a warning of that semaphore, or of the owner of its keys', async () => {
+  it('of one permit among several is a warning of its semaphore, or of the owner of its keys', async () => {
     const names = ['s2', 'keyed:keys:bob', 'keyed:tenants:a'];
     const { jobs, mails, locks, tenants, warnings } = refusingFixture(...names);
     expect(await useAll([jobs, mails], () => 7)).to.equal(7);

@@ -90,7 +90,7 @@ describe('waiting', () => {
     });
   });
 
-  it('when the backend is silent, tries again after min(ttl, 5000) ms with the same id; one try ends then', async () => {
+  it('when the backend is silent, tries again after min(ttl, 5000) ms with the same id; a single try ends then', async () => {
     for (const [ttl, limit] of [
       [1000, 1000],
       [30_000, 5000],
@@ -163,7 +163,7 @@ describe('waiting', () => {
     }
   });
 
-  it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
+  it('ends for each by its own deadline, with one listener on a signal that all share', async () => {
     const { backend, clock, acquire } = stubFixture();
     const { signal } = new AbortController();
     const waits = [300, 100, 200].map((timeout) => acquire({ timeout, signal }));

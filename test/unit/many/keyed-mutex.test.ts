@@ -79,7 +79,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     }
   });
 
-  it('ends at once when one key fails for good, without waiting for the others', async () => {
+  it('ends at once when a key fails for good, without waiting for the other keys', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;
     backend.onAcquire = (call) => {
@@ -92,7 +92,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(backend.givenBack).to.include(backend.ids[0]);
   });
 
-  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
+  it('makes a call for all only for one permit each of 2 to 100 semaphores', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     Object.assign(backend, { acquireTogether });
     backend.onAcquire = (call) => backend.allGranted(call);
@@ -141,7 +141,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
   });
 
   for (const taken of [2, 0]) {
-    it(`gives back the ${taken} permits that the one call took after its time`, async () => {
+    it(`gives back the ${taken} permits that the call took after its time`, async () => {
       const reply = later<void>();
       const acquireTogether = async (calls: readonly AcquireCall[]) => {
         await reply.promise;

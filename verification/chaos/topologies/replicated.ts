@@ -8,7 +8,7 @@ import type { Undo } from '../nemesis/plan.js';
 import { NAME } from './server-faults.js';
 import type { Servers } from './topology.js';
 
-/** What a set of servers with replicas can do about the master that has the semaphore. */
+/** The faults that a set of servers with replicas offers, at the master that has the semaphore. */
 interface ReplicatedServers {
   master(): Promise<TestServer>;
   replicas(): Promise<TestServer[]>;

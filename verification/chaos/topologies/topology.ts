@@ -6,7 +6,7 @@ import type { Address } from './connect.js';
 import { type Destination, Detours } from './detours.js';
 import { NAME, serverFaults } from './server-faults.js';
 
-/** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
+/** Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it. */
 type Inject = () => Promise<Undo | undefined>;
 
 /** Some servers, as the faults and the workers find them. */
@@ -22,9 +22,9 @@ export interface Servers {
   keepers(): readonly TestServer[] | Promise<readonly TestServer[]>;
   /** Faults that only these servers know. */
   readonly faults?: Partial<Record<FaultKind, Inject>>;
-  /** What must come before a fault and disturbs nobody by itself. */
+  /** A step that must come before a fault, and disturbs no process. */
   prepare?(fault: PlannedFault): Promise<void>;
-  /** What a fault has broken that its end does not repair. */
+  /** Repairs the damage that the end of a fault leaves. */
   repair?(): Promise<void>;
   stop(): Promise<unknown>;
 }

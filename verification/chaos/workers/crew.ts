@@ -19,16 +19,16 @@ interface Member {
   readonly ready: Promise<unknown>;
 }
 
-/** The worker processes of a run; one that is killed has a successor with a new name. */
+/** The worker processes of a run. A killed worker has a successor with a new name. */
 export class Crew {
   readonly #seed: number;
   readonly #workload: Omit<Workload, 'process' | 'address' | 'seed'>;
   readonly #addressOf: (worker: number) => Workload['address'];
   readonly #members: Member[];
-  /** What went wrong with workers that nobody had killed. */
+  /** The errors of workers that the run had not killed. */
   readonly problems: unknown[] = [];
   #started = 0;
-  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
+  /** Permits that were held when a loop was blocked, and permits that were held at its end, too. */
   readonly stalls = { held: 0, kept: 0 };
 
   constructor(
@@ -84,7 +84,7 @@ export class Crew {
     await dead?.worker.exited;
   }
 
-  /** Lets all end what they are doing, and close. */
+  /** Lets all workers finish, and close. */
   async stop(within: number): Promise<void> {
     await this.ready();
     for (const { worker } of this.#members) worker.send({ type: 'stop' });
@@ -98,7 +98,7 @@ export class Crew {
     this.killAll();
   }
 
-  /** SIGKILL also ends those that stand still. */
+  /** SIGKILL also ends stopped processes. */
   killAll(): void {
     for (const { worker } of this.#members) worker.kill();
   }

@@ -35,7 +35,7 @@ describe('memory backend', () => {
     expect((await backend.inspect(keyOf('jobs'))).held).to.equal(0);
   });
 
-  it('hands out copies: nobody can change what it holds', async () => {
+  it('hands out copies, so that no caller can change its state', async () => {
     await take('jobs', 1000);
     const { holders } = await backend.inspect(keyOf('jobs'));
     const slots = holders[0]?.slots as number[] | undefined;

@@ -21,7 +21,7 @@ function nastyNames(most: number): string[] {
 describe('keys', () => {
   const parts = keysOf({ prefix: 'p', name: 'n' }).length;
 
-  it('of one semaphore share one hash tag, and never collide with those of another name', () => {
+  it('of a semaphore share a hash tag, and never collide with keys of another name', () => {
     const names = nastyNames(3);
     expect(names.length).to.be.above(1000);
     const tags = new Set<string>();

@@ -26,7 +26,7 @@ describe('running a script', () => {
     "ERR unknown command 'EVALSHA', with args beginning with: '0a1b' '5'",
     'REDSEM_TIME 0000000',
   ]) {
-    it(`names what is needed, for good, after: ${message}`, async () => {
+    it(`says what is needed, and does not retry, after: ${message}`, async () => {
       const port = connection(() => Promise.reject(new Error(message)));
       const outcome = await errorOf(runScript(port, script, [], [], String), UnfitServerError);
       expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);

@@ -23,7 +23,7 @@ describe('check of a server', () => {
     return { check, looks, confirm };
   }
 
-  it('takes one look beside a call, more where a clock is coarse, none where something replaces it', async () => {
+  it('looks at the clock once beside a call, more often at a coarse clock, and never when another check replaces it', async () => {
     const { check, looks, confirm } = server(5);
     expect(check.passed).to.equal(false);
     expect(await confirm(1)).to.deep.equal({ time: 1 });
@@ -36,7 +36,7 @@ describe('check of a server', () => {
     expect(new ServerCheck(connection).passed).to.equal(true);
   });
 
-  it('refuses one that has stopped, at each call', async () => {
+  it('refuses a clock that has stopped, at each call', async () => {
     const { check, confirm } = server(5);
     for (let call = 0; call < 2; call += 1) {
       expect(String(await errorOf(confirm(5), UnfitServerError))).to.match(/has stopped at 5$/);
@@ -44,7 +44,7 @@ describe('check of a server', () => {
     expect(check.passed).to.equal(false);
   });
 
-  it('refuses only when the call has ended: what is withdrawn before that would be granted after it', async () => {
+  it('refuses only when the call has ended: a request withdrawn before that would be granted after it', async () => {
     const fails = () => Promise.reject(new UnfitServerError('it is too old'));
     const check = new ServerCheck({ runBySha: fails, runByText: fails });
     const events: string[] = [];
@@ -61,7 +61,7 @@ describe('check of a server', () => {
     expect(events[1]).to.match(/it is too old$/);
   });
 
-  it('names one that refuses keys which are not declared', async () => {
+  it('names a server that refuses undeclared keys', async () => {
     const refuses = () =>
       Promise.reject(new Error('ERR Error running script: script tried accessing undeclared key'));
     const check = new ServerCheck({ runBySha: refuses, runByText: refuses });

@@ -67,7 +67,7 @@ describe('backend with replicas', () => {
     expect([none, server.waits, server.releases]).to.deep.equal([undefined, [[1, 100]], []]);
   });
 
-  it("gives back in nobody's name what too few have, and nothing else, and rejects", async () => {
+  it('gives back only a grant that too few replicas have, and rejects', async () => {
     const server = new Server();
     server.acknowledged = 1;
     server.replies = ['0 7;b|b|0 7', '0 7|0 7'];

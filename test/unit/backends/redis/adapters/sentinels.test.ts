@@ -130,7 +130,7 @@ describe('node-redis sentinel, subscribed', () => {
     expect([tries, sentinel.channels.size]).to.deep.equal([2, 0]);
   });
 
-  it('waits for the end of the one before', async () => {
+  it('waits for the end of the previous connection', async () => {
     const { clock, sentinel, health, open, close } = await subscribing();
     const ended = later<void>();
     sentinel.unsubscribe = () => ended.promise;
