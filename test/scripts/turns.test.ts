@@ -34,7 +34,7 @@ describeOnBoth('turns that come nearer', (makeOne) => {
     return turns;
   };
 
-  it('are told to the second waiter once the first is granted under a faster rate', async () => {
+  it('are notified to the second waiter once the first is granted under a faster rate', async () => {
     const one = make({ limit: 9, ttl: 300_000 });
     const turns = await turnsTo(one, 'c');
     await one.take('a.1', { rate: SLOW });
@@ -47,7 +47,7 @@ describeOnBoth('turns that come nearer', (makeOne) => {
     await eventually(() => expect(turns.at(-1)).to.deep.equal({ id: 'c.1', at: start + 2000 }));
   });
 
-  it('are told to a waiter that a slot holds back as well', async () => {
+  it('are notified to a waiter that a slot holds back as well', async () => {
     const one = make({ limit: 1 });
     const turns = await turnsTo(one, 'b');
     await one.acquire('a.1', { rate: SLOW });

@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '8c85cbb6853538f9b6c7598250d356adfa3fa4a5',
+  acquire: '9a57d403a784b58f2f92145ac34ac25a45bc6b0d',
   adopt: 'e1fcc0dcc942965526c7805577b70ce9b4458090',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

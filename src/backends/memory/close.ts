@@ -30,13 +30,12 @@ function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
 }
 
 /**
- * The lease of a client that asks at its turn ends somewhat later. Where it asks for a new request
- * alone, others of it may have a turn before that, and it asks again then.
+ * The lease of a client that asks again ends somewhat after its turn. Where it asks for a new
+ * request alone, it may sleep for others until later.
  */
-function keepLease({ keys: { clients }, client, now, recalled }: Semaphore, until: number): void {
-  const known = clients.get(client) ?? 0;
-  const isBound = !recalled && known > now + WAITER_LEASE_MS;
-  clients.set(client, isBound ? Math.min(until, known) : until);
+function keepLease({ keys: { clients }, client, recalled }: Semaphore, until: number): void {
+  const known = recalled ? 0 : (clients.get(client) ?? 0);
+  clients.set(client, Math.max(until, known));
 }
 
 /**

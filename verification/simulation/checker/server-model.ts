@@ -280,14 +280,13 @@ export class ModelledSemaphore {
 
   /**
    * The requests of a client that has asked count until 5 s after now, or after its turn. Where it
-   * asks for new requests alone, others of it may have an earlier turn.
+   * asks for new requests alone, it may sleep for others until later.
    */
   #keepLease(client: string, { time, turnAt }: ServedEvent): void {
-    const [known, soon] = [this.#leases.get(client) ?? -Infinity, time + WAITER_LEASE];
+    const known = this.#leases.get(client) ?? -Infinity;
     const until = Math.max(time, turnAt ?? time) + WAITER_LEASE;
-    const isBound = !this.#recalled && known > soon;
-    const next = isBound ? Math.min(until, known) : until;
-    this.#leases.set(client, turnAt === undefined ? Math.max(soon, known) : next);
+    const isLast = this.#recalled && turnAt !== undefined;
+    this.#leases.set(client, isLast ? until : Math.max(until, known));
   }
 
   #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {

@@ -12,14 +12,11 @@ local function sweep(s)
   end
 end
 
--- The lease of a client that asks at its turn ends somewhat later. Where it asks for a new request
--- alone, others of it may have a turn before that, and it asks again then.
+-- The lease of a client that asks again ends somewhat after its turn. Where it asks for a new
+-- request alone, it may sleep for others until later.
 function leases.keep(s, till)
-  local known = (redis.call('ZSCORE', s.clients, s.client) or 0) + 0
-  if not s.recalled and known > s.now + WAITER_LEASE_US then
-    till = math.min(till, known)
-  end
-  redis.call('ZADD', s.clients, text_of(till), s.client)
+  local known = not s.recalled and redis.call('ZSCORE', s.clients, s.client) or 0
+  redis.call('ZADD', s.clients, text_of(math.max(till, known + 0)), s.client)
 end
 
 -- Drops leases that are over, and renews that of the client, if it still has one or `is_sure`. A
