@@ -21,7 +21,7 @@ describeOnBoth('turns that come nearer', (makeOne) => {
     made = [];
   });
 
-  /** Those that a client is told in pushes. */
+  /** Those that a client is notified in pushes. */
   const turnsTo = async (one: PortFixture, client: string): Promise<PushedTurn[]> => {
     const turns: PushedTurn[] = [];
     await new Promise<void>((resolve) => {
