@@ -366,6 +366,7 @@ export interface SetLimitCall extends ChangeCall {
   readonly newLimit: number | undefined;
 }
 
+/** Whether it came too late, beside what every reply says. */
 export type SetLimitReply = ChangeReply;
 
 export interface SetRateCall extends ChangeCall {
