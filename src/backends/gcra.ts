@@ -75,8 +75,8 @@ export function budgetState(
 }
 
 /**
- * The budgets that count, by name, and those of the options that no request has named yet. `known`:
- * null where it is stored that there is none.
+ * Adds the budgets of the options that no request has named yet. `known`: null where it is stored
+ * that there is none.
  */
 export function budgetsShown(
   known: ReadonlyMap<string, BudgetState | null>,

@@ -33,8 +33,8 @@ export type LinkOptions = Pick<
   Partial<ResolvedOptions>;
 
 /**
- * A request, a lease, or a ticket that is given back: the last of them hears of nothing but replies
- * to its calls. Were it a stray, it would be gone before its release comes to find it.
+ * A request, a lease, or a ticket that is given back. The last kind gets nothing but the replies to
+ * its calls.
  */
 export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 

@@ -24,7 +24,7 @@ const notify = together<Notice>((notices) => parentPort?.postMessage(notices));
 const noClient = new Error('its module has given no client yet');
 const late = threadClock.schedule(() => onOutcome(noClient), LATE_MS, true);
 const client = await clientOf(terms);
-// A client of a module, too: one that reports an error to no listener ends its thread.
+// Also for the client of a module: an error event without a listener ends the thread.
 const on: unknown = Reflect.get(Object(client), 'on');
 if (typeof on === 'function') Reflect.apply(on, client, ['error', onOutcome]);
 const obey = renewLeases({

@@ -100,7 +100,7 @@ export abstract class KeyedLocks<
     // Before listeners are called: what they get under another key would stay open.
     this.#isClosed = true;
     const closing: Promise<void>[] = [];
-    // Also those that are closed already: a second call may end the first one's drain.
+    // A semaphore that is closed already is closed again: the second call may end its drain.
     await inSlices(this.#semaphores.all(), (each) => void closing.push(each.close(options)));
     await Promise.all(closing);
   }
@@ -110,7 +110,7 @@ export abstract class KeyedLocks<
     return this.close();
   }
 
-  /** @internal Of the semaphores, with those of a moment ago that were collected since. */
+  /** @internal How many semaphores there are; some may have been collected a moment ago. */
   get size(): number {
     return this.#semaphores.size;
   }

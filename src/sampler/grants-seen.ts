@@ -43,7 +43,7 @@ export class WaitsSeen {
 
   /**
    * @param now on a monotonic clock, in milliseconds
-   * @param newTokens those of the grants since the look before
+   * @param newTokens the tokens of all grants since the look before
    */
   look({ holders, waiters }: InspectReply, now: number, newTokens: readonly number[]): number[] {
     const [before, tokens] = [this.#at, new Set(newTokens)];

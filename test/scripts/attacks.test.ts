@@ -62,6 +62,26 @@ describeWithServer('a semaphore under attack', (server) => {
     }
   });
 
+  it('gives lower slots back at maxmemory, and the permit of a group at its limit', async () => {
+    const one = make({ limit: 4 });
+    for (const id of ['a.1', 'a.2', 'a.3']) await one.take(id);
+    const capped = make({ limit: 4 });
+    const asking = [{ ...request('a.1'), order: GROUP_A }];
+    await capped.acquire(asking, { groupLimit: 1 });
+    await one.redis.config('SET', 'maxmemory', '1');
+    try {
+      for (const id of ['a.1', 'a.2']) expect((await one.release(id)).released).to.eql([true]);
+      expect((await one.release('a.2')).released).to.eql([false]);
+      expect((await one.release('a.3', { limit: 51 })).released).to.eql([true]);
+      expect((await capped.release('a.1')).released).to.eql([true]);
+    } finally {
+      await one.redis.config('SET', 'maxmemory', '0');
+    }
+    for (const slot of [0, 1, 2]) expect((await one.take(`b.${slot}`)).slots).to.eql([slot]);
+    const again = await capped.acquire([{ ...request('b.1'), order: GROUP_A }], { groupLimit: 1 });
+    expect(kinds(again)).to.eql(['granted']);
+  });
+
   it('gives nothing for an expired ticket of limit 1 while another ticket lives', async () => {
     for (const waits of [true, false]) {
       const one = make({ limit: 1 });

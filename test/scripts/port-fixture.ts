@@ -10,6 +10,7 @@ import type {
   GrantListener,
   InspectReply,
   PushedGrant,
+  PushedTurn,
   Rate,
   RequestOrder,
   SemaphoreKey,
@@ -193,13 +194,21 @@ export abstract class PortFixture {
   /** Grants that are pushed to a client from now on. */
   async pushesTo(client: string): Promise<PushedGrant[]> {
     const pushed: PushedGrant[] = [];
-    await new Promise<void>((resolve) => {
-      this.listen(client, {
-        onGrants: (grants) => pushed.push(...grants),
-        onHealth: () => resolve(),
-      });
-    });
+    await this.#subscribe(client, { onGrants: (grants) => pushed.push(...grants) });
     return pushed;
+  }
+
+  /** Turns that are pushed to a client from now on. */
+  async turnsTo(client: string): Promise<PushedTurn[]> {
+    const turns: PushedTurn[] = [];
+    await this.#subscribe(client, { onTurn: (turn) => void turns.push(turn) });
+    return turns;
+  }
+
+  #subscribe(client: string, reader: Partial<GrantListener>): Promise<void> {
+    return new Promise((resolve) => {
+      this.listen(client, { onGrants: () => {}, ...reader, onHealth: () => resolve() });
+    });
   }
 
   /** Until `close`. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { PushedTurn, Rate } from '../../src/backends/backend.js';
+import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import { eventually } from '../support/eventually.js';
 import { only } from '../support/only.js';
@@ -19,18 +19,6 @@ const RATED: CallOptions = { rate: RATE };
 describeOnBoth('a rate', (make) => {
   const nextIn = async (one: PortFixture): Promise<number | undefined> =>
     (await one.inspect()).rate?.nextIn;
-
-  const turnsTo = async (one: PortFixture, client: string): Promise<PushedTurn[]> => {
-    const turns: PushedTurn[] = [];
-    await new Promise<void>((resolve) => {
-      one.listen(client, {
-        onGrants: () => {},
-        onTurn: (turn) => void turns.push(turn),
-        onHealth: () => resolve(),
-      });
-    });
-    return turns;
-  };
 
   it('grants as many at once as the burst after a pause, then a steady rate', async () => {
     const one = make(ANY);
@@ -103,7 +91,7 @@ describeOnBoth('a rate', (make) => {
   ] as const) {
     it(`holds when ${what} makes room, and the head hears when it is next`, async () => {
       const one = make({ limit: 2 });
-      const turns = await turnsTo(one, 'b');
+      const turns = await one.turnsTo('b');
       await one.take('a.1', { rate: { ...RATE, burst: 2 } });
       await one.take('a.2', { rate: { ...RATE, burst: 2 } });
       await one.acquire(['b.1', 'b.2'], { rate: { ...RATE, burst: 2 } });

@@ -1,42 +1,16 @@
 import { expect } from 'chai';
 
-import type { PushedTurn } from '../../src/backends/backend.js';
-
 import { eventually } from '../support/eventually.js';
-import { describeOnBoth, type FixtureOptions, kinds, type PortFixture } from './port-fixture.js';
+import { describeOnBoth, kinds } from './port-fixture.js';
 
 const SLOW = { permits: 1, per: 60_000, burst: 1 };
 const FAST = { permits: 1, per: 1000, burst: 1 };
 
 /** A waiter hears of a turn that has come nearer, whatever brought it nearer. */
-describeOnBoth('turns that come nearer', (makeOne) => {
-  let made: PortFixture[] = [];
-  const make = (options: FixtureOptions): PortFixture => {
-    const one = makeOne(options);
-    made.push(one);
-    return one;
-  };
-  afterEach(async () => {
-    for (const one of made) await one.close();
-    made = [];
-  });
-
-  /** Those that a client is notified in pushes. */
-  const turnsTo = async (one: PortFixture, client: string): Promise<PushedTurn[]> => {
-    const turns: PushedTurn[] = [];
-    await new Promise<void>((resolve) => {
-      one.listen(client, {
-        onGrants: () => {},
-        onTurn: (turn) => void turns.push(turn),
-        onHealth: () => resolve(),
-      });
-    });
-    return turns;
-  };
-
+describeOnBoth('turns that come nearer', (make) => {
   it('are notified to the second waiter once the first is granted under a faster rate', async () => {
     const one = make({ limit: 9, ttl: 300_000 });
-    const turns = await turnsTo(one, 'c');
+    const turns = await one.turnsTo('c');
     await one.take('a.1', { rate: SLOW });
     await one.acquire('b.1', { rate: SLOW });
     await one.acquire('c.1', { rate: SLOW });
@@ -49,7 +23,7 @@ describeOnBoth('turns that come nearer', (makeOne) => {
 
   it('are notified to a waiter that a slot holds back as well', async () => {
     const one = make({ limit: 1 });
-    const turns = await turnsTo(one, 'b');
+    const turns = await one.turnsTo('b');
     await one.acquire('a.1', { rate: SLOW });
     await one.acquire('b.1', { rate: SLOW });
     await one.setLimit(2);

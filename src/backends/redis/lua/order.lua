@@ -28,8 +28,8 @@ local function placed(s, r)
   return r or false
 end
 
--- The first of a flow. False where the keys disagree about it. `s.is_torn`: a flow has what does
--- not wait, or was lost.
+-- The first of a flow. False where the keys disagree about it. `s.is_torn`: a flow was lost, or has
+-- the id of a request that does not wait.
 function order.first_of(s, flow)
   local found = redis.call('ZRANGE', flow, '0', '0')
   local r = found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))

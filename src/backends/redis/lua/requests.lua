@@ -15,16 +15,16 @@ local function parse(text)
   return asked
 end
 
-local function new_request(s, id, place, order)
-  return request_of(id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (order or ''))
+local function new_request(s, id, place, options)
+  return request_of(id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (options or ''))
 end
 
 -- Puts a request into the queue.
 local function enqueue(s, r)
-  local has_order = r.priority > 0 or r.group ~= '' or r.costs ~= ''
-  local order_text = has_order and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
-  order_text = order_text .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order_text)
+  local has_options = r.priority > 0 or r.group ~= '' or r.costs ~= ''
+  local options = has_options and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
+  options = options .. (r.costs == '' and '' or ' ' .. r.costs)
+  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. options)
   s.waiting, s.waited = s.waiting + 1, true
   order.join(s, r)
 end
@@ -63,7 +63,7 @@ end
 
 -- The verdict on a request that does not wait yet. It joins the queue, if there is one, to find its
 -- turn.
-local function answer(s, id, record, kind, order, own)
+local function answer(s, id, record, kind, options, own)
   local ticket = ticket_of(record)
   if ticket then
     redis.call('HDEL', s.info, '')
@@ -71,7 +71,7 @@ local function answer(s, id, record, kind, order, own)
     add(s.adds, text_of(s.now + s.run.ttl), id)
     return ticket
   end
-  local r = new_request(s, id, '', order)
+  local r = new_request(s, id, '', options)
   local most = math.min(s.limit, s.cap or s.limit)
   if r.permits > most and most > 0 then
     return OVER .. text_of(most)
