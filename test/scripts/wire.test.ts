@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '9afb2b5da708d2552df3a26745d989bf299ebd87',
+  acquire: '1d553987dd4fbcbfa6c30cbe63881980e417af2b',
   adopt: 'e1fcc0dcc942965526c7805577b70ce9b4458090',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
   overview: '99d14a456dc5c3694684a60546c9d4f7576deeea',
-  release: '19048c90fe524b167692793e0e6fabcef7353314',
+  release: '1234454cc9a1c606237b5b52c969930554de003a',
   revoke: '4f763fe239cb38c5bc02277ee72645c9cde21588',
   'set-limit': 'e02502924e9c4b86d77cc54b277cceba3a6af788',
   'set-rate': 'ab55c96c97d9991a90c93a3c947e927252f46243',

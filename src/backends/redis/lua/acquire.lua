@@ -37,9 +37,11 @@ local function look(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
     return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
-  elseif string.sub(state, 18) ~= limit then
-    more = string.sub(state, 18 + #limit)
-    if string.sub(state, 18, 17 + #limit) ~= limit or more ~= ' queue' and not string.find(more, '^ top:%d+$') then
+  end
+  local rest = string.sub(state, 18)
+  if rest ~= limit then
+    more = rest == limit .. ' queue' and ' queue' or string.match(rest, '^' .. limit .. '( top:%d+)$')
+    if not more then
       return nil
     end
   end

@@ -51,13 +51,14 @@ end
 
 -- `held`: false where some tickets have expired; `record`: the ticket's.
 local function give_one(tickets, info, id, run, held, state, record)
-  local slot, limit, more = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18 + #run.limit)
-  if not slot or not held or string.sub(state, 18, 17 + #limit) ~= limit or state < string.sub(run.now, 1, 6) then
+  local slot, limit, rest = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18)
+  if not slot or not held or state < string.sub(run.now, 1, 6) then
     return nil
-  elseif more == ' queue' then
+  elseif rest == limit .. ' queue' then
     return held == limit + 0 and hand_over(tickets, info, id, run, slot, state) or nil
+  elseif string.sub(rest, 1, #limit) == limit then
+    return lower_slots()(tickets, info, id, run, slot, state, held, string.sub(rest, #limit + 1), record)
   end
-  return lower_slots()(tickets, info, id, run, slot, state, held, more, record)
 end
 
 return give_one
