@@ -7,10 +7,10 @@ import { type DeadlineOptions, resolveAcquire } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';
-import { OrderedAcquisition, type Part } from './ordered-acquisition.js';
+import { OrderedAcquisition, type Share } from './ordered-acquisition.js';
 
 const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
-const SHARE: OptionNames = new Set(['semaphore', 'permits']);
+const SHARE_FIELDS: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
@@ -22,7 +22,7 @@ export interface SemaphoreShare {
 
 /** The options of `acquireAll` and `useAll`. */
 export interface AcquireAllOptions extends DeadlineOptions {
-  /** For tests: what the deadline is counted by. Default: the process's. */
+  /** For tests: the clock of the deadline. Default: the process's. */
   readonly clock?: Clock | undefined;
 }
 
@@ -34,8 +34,8 @@ export interface AcquireAllOptions extends DeadlineOptions {
  *   an object
  * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend
  *   has it, or when two semaphore objects have one name
- * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at
- *   once
+ * @throws {AcquireTimeoutError} when a permit did not come free in time; redsem gives back at once
+ *   all that it took
  * @throws whatever the semaphores' `acquire` throws
  * @throws the signal's own reason when it aborts
  */
@@ -43,15 +43,14 @@ export async function acquireAll(
   semaphores: readonly (Semaphore | SemaphoreShare)[],
   options?: number | AcquireAllOptions,
 ): Promise<CompositeHandle> {
-  const given = partsOf(semaphores);
+  const given = sharesOf(semaphores);
   const { timeout, signal } = resolveAcquire(options, OPTIONS);
-  const clock = checkClock(
-    (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
-  );
-  const acquisition = new OrderedAcquisition(given, { clock, timeout, signal });
+  const { clock = systemClock } = typeof options === 'object' ? options : {};
+  const deadline = { clock: checkClock(clock), timeout, signal };
+  const acquisition = new OrderedAcquisition(given, deadline);
   await acquisition.acquire();
   const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
-  return new CompositeHandle(name, given, acquisition.parts);
+  return new CompositeHandle(name, given, acquisition.shares);
 }
 
 /**
@@ -70,30 +69,30 @@ export async function useAll<T>(
   return runHolding(await acquireAll(semaphores, options), fn);
 }
 
-/** One part for each that was given, the same for the same semaphore. */
-function partsOf(semaphores: unknown): Part[] {
+/** A share for each entry, the same share for the same semaphore. */
+function sharesOf(semaphores: unknown): Share[] {
   if (!Array.isArray(semaphores)) {
     throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
   }
-  const parts = new Map<Semaphore, Part>();
+  const shares = new Map<Semaphore, Share>();
   return semaphores.map((entry: unknown) => {
-    const { semaphore, permits } = shareOf(entry);
-    const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
-    part.permits = checkPermits(part.permits + checkPermits(permits));
-    parts.set(semaphore, part);
-    return part;
+    const { semaphore, permits = 1 } = shareOf(entry);
+    const share = shares.get(semaphore) ?? { semaphore, permits: 0 };
+    share.permits = checkPermits(share.permits + checkPermits(permits));
+    shares.set(semaphore, share);
+    return share;
   });
 }
 
-function shareOf(entry: unknown): Part {
-  if (entry instanceof Semaphore) return { semaphore: entry, permits: 1 };
+function shareOf(entry: unknown): SemaphoreShare {
+  if (entry instanceof Semaphore) return { semaphore: entry };
   const share: Partial<SemaphoreShare> = typeof entry === 'object' && entry !== null ? entry : {};
-  const { semaphore, permits = 1 } = share;
+  const { semaphore, permits } = share;
   if (!(semaphore instanceof Semaphore)) {
     throw typeError(
       `semaphores: expected a Semaphore or { semaphore, permits } each, got ${formatValue(entry)}`,
     );
   }
-  checkOptions(share, SHARE, 'semaphores');
+  checkOptions(share, SHARE_FIELDS, 'semaphores');
   return { semaphore, permits };
 }
