@@ -10,31 +10,31 @@ import { LONGEST_TIMER } from '../time/clock.js';
 
 const OPTIONS: OptionNames = new Set(['ioredis', 'redis', 'module', 'maxStall']);
 
-/** The options of a `Keeper`: exactly one of the first three. */
+/** The options of a `Keeper`: exactly one of `ioredis`, `redis` and `module`. */
 export interface KeeperOptions {
   /** Options of `new Redis(options)` of ioredis. */
   readonly ioredis?: RedisOptions | undefined;
   /** Options of `createClient(options)` of redis. */
   readonly redis?: RedisClientOptions | undefined;
   /**
-   * A module whose default export is, or gives, a connected client: for a cluster, a sentinel, and
-   * options that are functions.
+   * A module whose default export is a connected client, or a function that gives a client: for a
+   * cluster, a sentinel, and options that are functions.
    */
   readonly module?: URL | string | undefined;
   /**
-   * For how many milliseconds the event loop may stand still before its permits are given up: a
-   * living thread shows a living process, not living work. Default 60 000, minimum 100.
+   * For how many milliseconds the event loop may stand still. Then the keeper stops renewing,
+   * because a living thread shows a living process, not living work. Default 60 000, minimum 100.
    */
   readonly maxStall?: number | undefined;
 }
 
-/** The same as they cross to the keeper's thread. */
-export interface KeeperTerms extends KeeperOptions {
+/** The options as they cross to the keeper's thread. */
+export interface ResolvedKeeper extends KeeperOptions {
   readonly maxStall: number;
 }
 
 /** @throws {TypeError | RangeError} at once, naming option, expectation and value */
-export function resolveKeeper(options: KeeperOptions): KeeperTerms {
+export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
   checkOptions(options, OPTIONS, 'options of a Keeper');
   const { ioredis, redis, module, maxStall = 60_000 } = options;
   milliseconds('maxStall', maxStall, 100, LONGEST_TIMER);
