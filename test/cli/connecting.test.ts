@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { stub, useFakeTimers } from 'sinon';
 import { ioredisAdapter, nodeRedisAdapter } from '../../src/cli/clients.js';
-import { connectBy } from '../../src/cli/connect.js';
+import { connect } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
 import { withTimeout } from '../../src/cli/with-timeout.js';
 import type { ClientAdapter, Server } from '../../src/cli/clients.js';
@@ -54,7 +54,7 @@ describe('connecting of redsem', () => {
       return { ...(server as Server), connect };
     };
     const given = { ...settings, tls: secure ? {} : undefined };
-    const result = await connectBy(adapter, given, Infinity).then(
+    const result = await connect(given, Infinity, adapter).then(
       () => 'connected',
       (error: unknown) => String(error),
     );
