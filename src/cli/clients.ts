@@ -148,10 +148,6 @@ export function nodeRedisAdapter(redis: unknown): ClientAdapter {
 function nodeRedisClient(redis: NodeRedis, { settings, ready }: Pending): Client {
   const { cluster, addresses, tls } = settings;
   const [{ username, password, database }] = addresses;
-  const login = {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-  };
   const socket = {
     ...(tls !== undefined && { tls: true, ...tls }),
     connectTimeout: CONNECT_TIME,
@@ -161,11 +157,12 @@ function nodeRedisClient(redis: NodeRedis, { settings, ready }: Pending): Client
   if (cluster) {
     const rootNodes = addresses.map((address) => ({ socket: endpointOf(address) }));
     // The defaults also apply to the nodes that the cluster names.
-    return redis.createCluster({ rootNodes, defaults: { socket, ...login } });
+    return redis.createCluster({ rootNodes, defaults: { socket, username, password } });
   }
   return redis.createClient({
     socket: { ...endpointOf(addresses[0]), ...socket },
-    ...login,
+    username,
+    password,
     database,
   });
 }

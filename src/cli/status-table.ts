@@ -27,12 +27,7 @@ export function holderColumns(
 export const WAITER_COLUMNS: readonly Column<WaiterState>[] = [
   { head: 'WAITER', rank: 1, least: 10, cell: ({ label }) => label },
   { head: 'PLACE', rank: 3, isNumber: true, cell: ({ position }) => String(position + 1) },
-  {
-    head: 'WAITING FOR',
-    rank: 2,
-    isNumber: true,
-    cell: ({ waitingFor }) => showDuration(waitingFor),
-  },
+  { head: 'WAITING FOR', rank: 2, isNumber: true, cell: (each) => showDuration(each.waitingFor) },
   { head: 'PERMITS', rank: 4, isNumber: true, cell: ({ permits }) => String(permits) },
   { head: 'REQUEST', rank: 5, cell: ({ id }) => id },
 ];

@@ -154,15 +154,10 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /** The composite reports only the first loss, with the handle that was lost. */
-  #noteLoss(handle: Handle, { reason, cause }: HandleLostError): HandleLostError {
+  #noteLoss(lost: Handle, { reason, cause }: HandleLostError): HandleLostError {
     if (this.#lost !== undefined) return this.#lost;
-    const loss = new HandleLostError(
-      handle.name,
-      handle.id,
-      reason,
-      cause,
-      this.describeHandle(handle),
-    );
+    const which = this.describeHandle(lost);
+    const loss = new HandleLostError(lost.name, lost.id, reason, cause, which);
     if (reason !== 'released') this.#lost = loss;
     return loss;
   }

@@ -105,7 +105,9 @@ export class KeyedMutex extends KeyedLocks<
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
-    const { shareOf, acquisition } = this.#prepare(keys, timeout, signal);
+    const shareOf = this.#sharesOf(keys);
+    const deadline = { clock: this.#resolved.clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(shareOf.values(), deadline);
     await acquisition.acquire().catch(this.#asOneClosed);
     return this.#handle(shareOf, acquisition);
   }
@@ -118,21 +120,14 @@ export class KeyedMutex extends KeyedLocks<
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
-    const { shareOf, acquisition } = this.#prepare(keys, 0);
+    const shareOf = this.#sharesOf(keys);
+    const deadline = { clock: this.#resolved.clock, timeout: 0 };
+    const acquisition = new OrderedAcquisition(shareOf.values(), deadline);
     const acquired = await acquisition.tryAcquire().catch(this.#asOneClosed);
     if (acquired) return this.#handle(shareOf, acquisition);
     if (acquisition.lastError === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
     throw new BackendError(what, acquisition.lastError, { name: this.name });
-  }
-
-  #prepare(keys: unknown, timeout: number, signal?: AbortSignal) {
-    const shareOf = this.#sharesOf(keys);
-    const { clock } = this.#resolved;
-    return {
-      shareOf,
-      acquisition: new OrderedAcquisition(shareOf.values(), { clock, timeout, signal }),
-    };
   }
 
   /** By key: keys of one stripe have the same share. */

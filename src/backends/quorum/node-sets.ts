@@ -1,14 +1,14 @@
-import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
-import { type Majorities, nodesWhere } from './votes.js';
+import type { RecordedSet, SetClaim } from './quorum-node.js';
+import { nodesWhere } from './votes.js';
 
 /** The reply of each node; undefined: none. */
-type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
+export type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
 
 /**
- * Finds out whether other processes use the nodes in another set. Majorities of two lists need not
- * have a node in common: a process with the list [a, b, c] and a process with the list [a, b, d]
- * could hold the same slot. Each node records, for one ttl, the sets of the processes to which it
- * grants tickets, and reports them with every reply:
+ * For each node a foreign set, if the node reports one: other processes use the nodes in that set.
+ * Majorities of two lists need not have a node in common: a process with the list [a, b, c] and a
+ * process with the list [a, b, d] could hold the same slot. Each node records, for one ttl, the sets
+ * of the processes to which it grants tickets, and reports them with every reply:
  *
  * 1. A node refuses a process while a foreign set is in use there.
  * 2. A process continues when a majority reports that a ticket was held in the set of the process.
@@ -18,39 +18,22 @@ type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[
  *    reports a foreign set, the process begins its own set.
  * 4. A process that hears of a foreign set gives its tickets back, and its record with them.
  */
-export class NodeSets {
-  /** Undefined if the nodes have no names, so that no sets can be compared. */
-  readonly claim: SetClaim | undefined;
-  readonly #majorities: Majorities;
+export function foreignIn(
+  replies: Replies,
+  claim: SetClaim | undefined,
+): readonly (string | undefined)[] {
+  if (claim === undefined) return [];
+  return replies.map(
+    (reply) => reply?.sets.find(({ set }) => !haveCommonList(set, claim.set))?.set,
+  );
+}
 
-  constructor(claim: SetClaim | undefined, majorities: Majorities) {
-    this.claim = claim;
-    this.#majorities = majorities;
-  }
-
-  /** The origin that goes with released tickets. */
-  originOf(held: boolean): DropCall['origin'] {
-    return this.claim && { set: this.claim.set, held };
-  }
-
-  /** Whether a majority reports that a ticket was held in this set; true without a set. */
-  isProvenIn(replies: Replies): boolean {
-    const own = this.claim?.set;
-    const recording = nodesWhere(
-      replies,
-      (reply) => reply?.sets.some(({ set, proven }) => proven && set === own) === true,
-    );
-    return own === undefined || this.#majorities.reachedBy(recording);
-  }
-
-  /** For each node a foreign set, if the node reports a foreign set. */
-  foreignIn(replies: Replies): (string | undefined)[] {
-    const own = this.claim?.set;
-    return replies.map((reply) => {
-      if (own === undefined) return undefined;
-      return reply?.sets.find(({ set }) => !haveCommonList(set, own))?.set;
-    });
-  }
+/** The nodes that report that a ticket was held in the set of the claim. */
+export function provenIn(replies: Replies, claim: SetClaim): number {
+  return nodesWhere(
+    replies,
+    (reply) => reply?.sets.some(({ set, proven }) => proven && set === claim.set) === true,
+  );
 }
 
 /**

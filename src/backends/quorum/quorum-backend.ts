@@ -150,14 +150,14 @@ export class QuorumBackend implements port.Backend {
   }
 
   async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
-    const { open, held, batches, sets } = this.#quorum;
+    const { open, held, batches } = this.#quorum;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
       const candidate = open.get(id);
       if (candidate !== undefined) candidate.cancelled = true;
       held.release(id);
     }
-    const origin = sets.originOf(wereHeld);
+    const origin = this.#quorum.originOf(wereHeld);
     const released: boolean[] = [];
     for (const tickets of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
       released.push(...(await this.#drop({ key: call.key, origin, tickets })));

@@ -3,7 +3,7 @@ import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
-import { formatSet, NodeSets, setName } from './node-sets.js';
+import * as sets from './node-sets.js';
 import type * as port from './quorum-node.js';
 import { type Candidate, Tickets } from './tickets.js';
 import { Majorities, nodesWhere, sameSlots, Votes } from './votes.js';
@@ -31,7 +31,8 @@ export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
-  readonly sets: NodeSets;
+  /** Undefined if the nodes have no names, so that no sets can be compared. */
+  readonly claim: port.SetClaim | undefined;
   /** The requests that try to win a majority, by id. */
   readonly open: Map<string, Candidate> = new Map();
   readonly held: Tickets;
@@ -47,17 +48,22 @@ export class Quorum {
     const { lists = [[...nodes.keys()]], otherSet = 'refuse' } = settings;
     const names = settings.names ?? nodes.map(({ name }) => name);
     const isNamed = names.every((name) => name !== undefined);
-    const set = setName(lists.map((list) => list.map((node) => names[node] ?? '')));
+    const set = sets.setName(lists.map((list) => list.map((node) => names[node] ?? '')));
     this.clock = clock;
     this.majorities = new Majorities(lists);
-    this.sets = new NodeSets(isNamed ? { set, otherSet } : undefined, this.majorities);
-    this.links = nodes.map((node) => new NodeLink(node, clock, this.sets.originOf(false)));
+    this.claim = isNamed ? { set, otherSet } : undefined;
+    this.links = nodes.map((node) => new NodeLink(node, clock, this.originOf(false)));
     this.held = new Tickets(clock);
   }
 
   /** The lowest token that a take should name, in microseconds: above the clocks of all nodes. */
   wantedToken(): number {
     return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
+  }
+
+  /** The origin that goes with released tickets. */
+  originOf(held: boolean): port.DropCall['origin'] {
+    return this.claim && { set: this.claim.set, held };
   }
 
   /** Asks all nodes to hold tickets. Only the answers to this call count as votes. */
@@ -88,7 +94,7 @@ export class Quorum {
   }
 
   #holding({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
-    const { claim } = this.sets;
+    const { claim } = this;
     return (node: port.QuorumNode, timing: port.CallTiming) =>
       node.hold({ key, limit, ttl, ...timing, claim, requests });
   }
@@ -156,16 +162,18 @@ export class Quorum {
    * @returns the reason not to keep the slots that these answers granted
    */
   findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
-    const foreign = this.sets.foreignIn(replies);
-    if (!foreign.some(Boolean) || this.sets.isProvenIn(replies)) return undefined;
-    const own = formatSet(this.sets.claim?.set ?? '');
+    const foreign = sets.foreignIn(replies, this.claim);
+    if (!foreign.some(Boolean) || this.#isProvenIn(replies)) return undefined;
+    const own = sets.formatSet(this.claim?.set ?? '');
     const node = foreign.findIndex(Boolean);
-    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${formatSet(foreign[node] ?? '')}`;
+    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${sets.formatSet(foreign[node] ?? '')}`;
     for (const [listener, semaphore] of this.#listeners) {
       if (semaphore === placeOf(key) && this.#listeners.delete(listener)) listener(message);
     }
-    if (this.sets.claim?.otherSet === 'warn') return undefined;
-    const reasons = foreign.map((set) => set && new Error(`in use as one of ${formatSet(set)}`));
+    if (this.claim?.otherSet === 'warn') return undefined;
+    const reasons = foreign.map(
+      (set) => set && new Error(`in use as one of ${sets.formatSet(set)}`),
+    );
     return new QuorumError(this.majorities.needed, reasons, message);
   }
 
@@ -174,9 +182,15 @@ export class Quorum {
    * without a winner no proof is needed.
    */
   isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
-    if (this.sets.isProvenIn(replies)) return true;
-    if (!hasWon && !this.sets.foreignIn(replies).some(Boolean)) return true;
+    if (this.#isProvenIn(replies)) return true;
+    if (!hasWon && !sets.foreignIn(replies, this.claim).some(Boolean)) return true;
     return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
+  }
+
+  /** Whether a majority reports that a ticket was held in this set; true without a set. */
+  #isProvenIn(replies: sets.Replies): boolean {
+    const { claim, majorities } = this;
+    return claim === undefined || majorities.reachedBy(sets.provenIn(replies, claim));
   }
 
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {

@@ -28,10 +28,7 @@ function limitEffects(limit: number, held: number, waiting: number): readonly st
     ];
   }
   const room = limit - held;
-  if (room === 0)
-    return [
-      `All ${plural(limit, 'permit')} are held: no request gets a permit until a holder releases one.`,
-    ];
+  if (room === 0) return [`All ${plural(limit, 'permit')} are held: requests wait for a release.`];
   if (waiting === 0) return [`${plural(room, 'permit')} will be free; no request waits now.`];
   return [`At most ${plural(Math.min(room, waiting), 'waiting request')} will be granted at once.`];
 }
