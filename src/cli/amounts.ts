@@ -1,6 +1,5 @@
-import { quoted } from '../arguments/shown.js';
 import type { BudgetOptions, BudgetState, RateOptions, RateState } from '../index.js';
-import { UsageError } from './failure.js';
+import { unexpected } from './failure.js';
 
 /** In milliseconds, the longest first. */
 const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
@@ -21,9 +20,7 @@ export function parseDuration(option: string, text: string): number {
   const length = UNITS.find(([name]) => name === unit)?.[1];
   const milliseconds = Math.round(Number(count) * (length ?? Number.NaN));
   if (Number.isFinite(milliseconds)) return milliseconds;
-  throw new UsageError(
-    `${option}: expected a duration such as 500ms, 30s, 2m or 1h, got ${quoted(text)}`,
-  );
+  throw unexpected(option, 'a duration such as 500ms, 30s, 2m or 1h', text);
 }
 
 /** `850ms`, `12s`, `3m 20s`, `2h 5m`, `4d 1h`: two units at most. */
@@ -44,9 +41,7 @@ export function showDuration(milliseconds: number): string {
 export function parseRate(what: string, text: string, burst: number | undefined): RateOptions {
   const [, permits, every = '', unit] = /^(\d{1,15})\/(\d{0,9})([smhd])$/.exec(text) ?? [];
   if (permits === undefined || unit === undefined) {
-    throw new UsageError(
-      `${what}: expected a rate such as 10/s, 100/m or 5000/h, got ${quoted(text)}`,
-    );
+    throw unexpected(what, 'a rate such as 10/s, 100/m or 5000/h', text);
   }
   const per = parseDuration(what, `${every === '' ? '1' : every}${unit}`);
   return { permits: Number(permits), per, ...(burst !== undefined && { burst }) };
@@ -87,9 +82,7 @@ export function namedValues<V>(
   const entries = texts.map((text): [string, V] => {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
     if (name !== undefined && value !== undefined) return [name, valueOf(value)];
-    throw new UsageError(
-      `${option}: expected a name and a value as in tokens=4000, got ${quoted(text)}`,
-    );
+    throw unexpected(option, 'a name and a value as in tokens=4000', text);
   });
   return Object.fromEntries(entries);
 }

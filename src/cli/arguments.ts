@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { quoted } from '../arguments/shown.js';
 import { parseDuration } from './amounts.js';
-import { UsageError } from './failure.js';
+import { unexpected, UsageError } from './failure.js';
 
 /**
  * The help text of each option, by its form in the help: `-n, --limit N`. An option without a
@@ -79,7 +78,7 @@ export function parseCount(
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (count >= min && count <= max) return count;
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
-  throw new UsageError(`${what}: expected a whole number, ${range}, got ${quoted(text)}`);
+  throw unexpected(what, `a whole number, ${range}`, text);
 }
 
 /** `5`, or a change of the number before: `+5`, `-5`. */

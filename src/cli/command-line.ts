@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { nearest } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { Arguments, type Command, splitAtDashes } from './arguments.js';
 import { COMMON_OPTIONS } from './server-options.js';
@@ -91,7 +92,7 @@ function helpOfCode(word: string): string | undefined {
 
 /** The word in quotes, and the known word that the user probably meant. */
 function withHint(word: string, known: ReadonlyMap<string, unknown>): string {
-  const meant = nearest(word, [...known.keys()]);
+  const meant = nearest(word, new Set(known.keys()));
   return meant === undefined ? quoted(word) : `${quoted(word)} (${meant}?)`;
 }
 
@@ -99,29 +100,4 @@ function version(): string {
   // Both src/cli and dist/cli stand two folders below it.
   const manifest: unknown = createRequire(import.meta.url)('../../package.json');
   return String(Reflect.get(Object(manifest), 'version'));
-}
-
-/** With more typing errors it is another word. */
-const MOST_ERRORS = 2;
-
-/** The word that the user probably meant; undefined if no word is near. */
-export function nearest(typed: string, words: readonly string[]): string | undefined {
-  const [best] = words
-    .map((word) => ({ word, errors: distance(typed, word) }))
-    .toSorted((a, b) => a.errors - b.errors);
-  return best !== undefined && best.errors <= MOST_ERRORS ? best.word : undefined;
-}
-
-/** Levenshtein's: letters to add, to leave out or to change. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of Array.from(a).entries()) {
-    const next = [i + 1];
-    for (const [j, other] of Array.from(b).entries()) {
-      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

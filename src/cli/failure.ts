@@ -1,3 +1,4 @@
+import { quoted } from '../arguments/shown.js';
 import { describe as describeCause } from '../error-causes.js';
 
 /** Exit codes of `redsem` itself; 64 to 75 as in sysexits.h, 126 and 127 as shells give them. */
@@ -35,6 +36,11 @@ export class UsageError extends Failure {
   constructor(message: string) {
     super(EXIT.usage, message);
   }
+}
+
+/** An argument that is not as expected. */
+export function unexpected(option: string, expected: string, text: string): UsageError {
+  return new UsageError(`${option}: expected ${expected}, got ${quoted(text)}`);
 }
 
 /** The server cannot be reached, or refuses. */

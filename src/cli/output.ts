@@ -15,7 +15,10 @@ export function print(text: string): Promise<void> {
     process.stdout.once('error', ignore);
     process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
       if (error?.code === 'EPIPE') process.exit(BROKEN_PIPE);
-      if (error !== null && error !== undefined) return reject(cannotWrite(error));
+      if (error) {
+        const why = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
+        return reject(new Failure(EXIT.cannotWrite, `cannot write: ${why}`, error));
+      }
       process.stdout.off('error', ignore);
       resolve();
     });
@@ -25,11 +28,6 @@ export function print(text: string): Promise<void> {
 /** Confirms a change on a terminal; a program sees it by the exit code. */
 export async function confirm(message: string): Promise<void> {
   if (process.stdout.isTTY) await print(`${printable(message)}\n`);
-}
-
-function cannotWrite(error: NodeJS.ErrnoException): Failure {
-  const why = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
-  return new Failure(EXIT.cannotWrite, `cannot write: ${why}`, error);
 }
 
 /** The event comes after the callback, and has the same error. */

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { quoted } from '../arguments/shown.js';
 import type { Arguments, Options } from './arguments.js';
-import { describe, UsageError } from './failure.js';
+import { describe, unexpected, UsageError } from './failure.js';
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Options = {
@@ -59,7 +58,7 @@ function clientOf(args: Arguments): ClientPackage | undefined {
   const name = args.text('client');
   const known = CLIENT_PACKAGES.find((each) => each === name);
   if (name === undefined || known !== undefined) return known;
-  throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
+  throw unexpected('--client', 'redis or ioredis', name);
 }
 
 /** The content of the file that an option names. */

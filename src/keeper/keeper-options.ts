@@ -4,7 +4,7 @@ import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions } from '../arguments/known-options.js';
 import { milliseconds } from '../arguments/numbers.js';
 import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType, typeError } from '../arguments/validation.js';
 import { describe } from '../error-causes.js';
 import { LONGEST_TIMER } from '../time/clock.js';
 
@@ -45,10 +45,8 @@ export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
     throw typeError(`options: expected one of ioredis, redis and module, got ${name || 'none'}`);
   }
   const value = ioredis ?? redis ?? module;
-  if (url === undefined ? typeof value !== 'object' : !URL.canParse(url)) {
-    const expected = url === undefined ? 'an object of options' : 'the URL of a module';
-    throw typeError(`${name}: expected ${expected}, got ${formatValue(value)}`);
-  }
+  if (url === undefined) checkType(typeof value === 'object', name, 'an object of options', value);
+  else checkType(URL.canParse(url), name, 'the URL of a module', value);
   try {
     return structuredClone({ ioredis, redis, module: url, maxStall });
   } catch (error) {

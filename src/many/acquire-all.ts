@@ -1,6 +1,5 @@
 import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { runHolding } from '../core/use.js';
 import { checkClock, checkFunction, checkPermits } from '../options.js';
 import { type DeadlineOptions, resolveAcquire } from '../options.js';
@@ -71,9 +70,7 @@ export async function useAll<T>(
 
 /** A share for each entry, the same share for the same semaphore. */
 function sharesOf(semaphores: unknown): Share[] {
-  if (!Array.isArray(semaphores)) {
-    throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
-  }
+  checkType(Array.isArray(semaphores), 'semaphores', 'an array', semaphores);
   const shares = new Map<Semaphore, Share>();
   return semaphores.map((entry: unknown) => {
     const { semaphore, permits = 1 } = shareOf(entry);
@@ -88,11 +85,8 @@ function shareOf(entry: unknown): SemaphoreShare {
   if (entry instanceof Semaphore) return { semaphore: entry };
   const share: Partial<SemaphoreShare> = typeof entry === 'object' && entry !== null ? entry : {};
   const { semaphore, permits } = share;
-  if (!(semaphore instanceof Semaphore)) {
-    throw typeError(
-      `semaphores: expected a Semaphore or { semaphore, permits } each, got ${formatValue(entry)}`,
-    );
-  }
+  const expected = 'a Semaphore or { semaphore, permits } each';
+  checkType(semaphore instanceof Semaphore, 'semaphores', expected, entry);
   checkOptions(share, SHARE_FIELDS, 'semaphores');
   return { semaphore, permits };
 }

@@ -1,6 +1,6 @@
 import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import { formatValue, quoted } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { quoted } from '../arguments/shown.js';
+import { checkType } from '../arguments/validation.js';
 import { onceAborted } from '../core/abort-fanout.js';
 import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
@@ -61,9 +61,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
   constructor(target: SemaphoreTarget, name: string, options: ElectionOptions = {}) {
     checkOptions(options, OPTIONS);
     const { again = false, ...others } = options;
-    if (typeof again !== 'boolean') {
-      throw typeError(`again: expected true or false, got ${formatValue(again)}`);
-    }
+    checkType(typeof again === 'boolean', 'again', 'true or false', again);
     const mutex = new Mutex(target, name, others);
     super(mutex);
     this.mutex = mutex;

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import { ClosedError } from '../errors.js';
@@ -48,7 +47,7 @@ export abstract class KeyedLocks<
   protected constructor(target: SemaphoreTarget, name = 'default', options: MutexOptions) {
     super();
     this.name = text('name', name, 1, LONGEST_OWN_NAME);
-    if (name.includes(':')) throw typeError(`name: expected no colon, got ${formatValue(name)}`);
+    checkType(!name.includes(':'), 'name', 'no colon', name);
     this.target = target;
     this.#options = options;
   }

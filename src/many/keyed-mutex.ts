@@ -1,8 +1,7 @@
 import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { integer } from '../arguments/numbers.js';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
@@ -134,9 +133,7 @@ export class KeyedMutex extends KeyedLocks<
   #sharesOf(keys: unknown): Map<string, Share> {
     this.assertOpen();
     const list: unknown = typeof keys === 'string' ? [keys] : keys;
-    if (!Array.isArray(list)) {
-      throw typeError(`keys: expected a string or an array of strings, got ${formatValue(keys)}`);
-    }
+    checkType(Array.isArray(list), 'keys', 'a string or an array of strings', keys);
     const stripes = this.#stripes;
     const shares = new Map<string, Share>();
     const shareOf = new Map<string, Share>();

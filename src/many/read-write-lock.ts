@@ -1,7 +1,6 @@
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
 import { integer } from '../arguments/numbers.js';
-import { formatValue } from '../arguments/shown.js';
-import { rangeError, typeError } from '../arguments/validation.js';
+import { checkType, rangeError } from '../arguments/validation.js';
 import { MOST_PERMITS } from '../backends/protocol.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
@@ -59,10 +58,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
     const { limit = DEFAULT_LIMIT } = options;
     for (const option of ['rate', 'groupLimit']) {
       const value: unknown = Reflect.get(options, option);
-      if (value === undefined) continue;
-      throw typeError(
-        `${option}: expected none, because a writer takes all permits, got ${formatValue(value)}`,
-      );
+      checkType(value === undefined, option, 'none, because a writer takes all permits', value);
     }
     integer('limit', limit, 1, MOST_PERMITS);
     const semaphore = new Semaphore(target, name, { ...options, limit });

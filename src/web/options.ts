@@ -1,6 +1,6 @@
 import { checkOptions } from '../arguments/known-options.js';
 import { formatValue } from '../arguments/shown.js';
-import { rangeError, typeError } from '../arguments/validation.js';
+import { checkType, rangeError, typeError } from '../arguments/validation.js';
 import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
@@ -69,9 +69,7 @@ const OPTIONS: ReadonlySet<string> = new Set(
 export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);
   const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
-  if (typeof actions !== 'boolean') {
-    throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
-  }
+  checkType(typeof actions === 'boolean', 'actions', 'true or false', actions);
   if (authorize !== undefined) checkFunction('authorize', authorize);
   if (onError !== undefined) checkFunction('onError', onError);
   return {
@@ -126,9 +124,8 @@ function checkOrigin(origin: string): string {
 }
 
 function texts(option: string, value: unknown): readonly string[] {
-  if (Array.isArray(value))
-    return value.map((each) => text(option, each, 'an array of strings, got one with'));
-  throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
+  checkType(Array.isArray(value), option, 'an array of strings', value);
+  return value.map((each) => text(option, each, 'an array of strings, got one with'));
 }
 
 function text(option: string, value: unknown, expected = 'a string, got'): string {

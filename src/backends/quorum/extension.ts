@@ -1,5 +1,4 @@
-import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout } from './asking.js';
-import { permitsOf, repliedIn } from './asking.js';
+import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout, permitsOf, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest, Subject } from './quorum-node.js';
 import type { HeldTicket } from './tickets.js';

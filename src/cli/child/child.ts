@@ -124,27 +124,20 @@ const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] 
 export class SignalInbox {
   /** The command, while it runs. */
   listener: Child | undefined;
+  /** The signal that aborted `interrupted`. */
+  interruptedBy: NodeJS.Signals | undefined;
   readonly #interrupt = new AbortController();
+  /** Aborts with the first signal that comes without a command. */
+  readonly interrupted: AbortSignal = this.#interrupt.signal;
   readonly #handlers: readonly (readonly [NodeJS.Signals, () => void])[] = [
     ...PASSED.map((signal) => [signal, () => this.#onSignal(signal)] as const),
     // Listens before there is a command, because a signal may come while it starts.
     ['SIGTSTP', () => this.#onStop()],
     ['SIGCONT', () => this.listener?.resume()],
   ];
-  #first: NodeJS.Signals | undefined;
 
   constructor() {
     for (const [signal, handler] of this.#handlers) process.on(signal, handler);
-  }
-
-  /** Aborts with the first signal that comes without a command. */
-  get interrupted(): AbortSignal {
-    return this.#interrupt.signal;
-  }
-
-  /** The signal that aborted `interrupted`. */
-  get interruptedBy(): NodeJS.Signals | undefined {
-    return this.#first;
   }
 
   close(): void {
@@ -159,8 +152,8 @@ export class SignalInbox {
   #onSignal(signal: NodeJS.Signals): void {
     if (this.listener !== undefined) return this.listener.pass(signal);
     // A second signal: the user does not wait for the release.
-    if (this.#first !== undefined) process.exit(signalCode(signal));
-    this.#first = signal;
+    if (this.interruptedBy !== undefined) process.exit(signalCode(signal));
+    this.interruptedBy = signal;
     this.#interrupt.abort(new Error(`interrupted by ${signal}`));
   }
 }

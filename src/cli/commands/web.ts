@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { isIP } from 'node:net';
-import { quoted } from '../../arguments/shown.js';
 import type { Arguments, Command } from '../arguments.js';
 import { fileOf, prefixOf, serverSettings } from '../server-options.js';
 import { connect } from '../connect.js';
-import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
+import { describe, EXIT, Failure, unexpected, UsageError, usageOf } from '../failure.js';
 import { print } from '../output.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:8321';
@@ -129,9 +128,7 @@ function parseListenAddress(option: string, text: string): ListenAddress {
   const port = Number(digits);
   const isRight = host !== undefined && port <= 65_535;
   if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
-  throw new UsageError(
-    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${quoted(text)}`,
-  );
+  throw unexpected(option, 'ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080', text);
 }
 
 /** Whether only this machine can reach it. */

@@ -58,13 +58,10 @@ function bodyLines(view: View, size: Size): Line[] {
 
 function footLines(view: View, columns: number): Line[] {
   const { trouble, filter, message } = view;
-  const notes: [string | undefined, Style?][] = [
-    [trouble, 'alarm'],
-    [filter === '' ? undefined : `filter: ${filter}`],
-    [message, 'strong'],
-  ];
   return [
-    ...notes.flatMap(([text, style]) => (text === undefined ? [] : [lineOf(text, style)])),
+    ...(trouble === undefined ? [] : [lineOf(trouble, 'alarm')]),
+    ...(filter === '' ? [] : [lineOf(`filter: ${filter}`)]),
+    ...(message === undefined ? [] : [lineOf(message, 'strong')]),
     lineOf(keyLine(view, columns), 'faint'),
   ];
 }

@@ -48,9 +48,7 @@ export class FullScreen {
 
   /** Resolves when the user quits. */
   async run(name: string | undefined): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      this.#end = resolve;
-    });
+    const ended = new Promise<void>((resolve) => (this.#end = resolve));
     const onKeys = (text: string): void => {
       for (const key of keysIn(text)) this.#onKey(key);
       this.#draw();

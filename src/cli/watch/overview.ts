@@ -29,8 +29,8 @@ export function overviewLines(view: View, size: Size): Line[] {
     return [...head, ...sectionLines(COLUMNS, semaphores, section)];
   }
   if (watched.length > 0) return [...head, lineOf(`no name contains ${filter}; esc shows all`)];
-  const hints = ['none was used within the last day', 'try: redsem run demo -- sleep 10'];
-  return [...head, ...hints.map((hint) => lineOf(hint))];
+  const hint = lineOf('try: redsem run demo -- sleep 10');
+  return [...head, lineOf('none was used within the last day'), hint];
 }
 
 /** The totals, which include semaphores that the filter hides. */

@@ -48,16 +48,13 @@ export function seenOf(looks: Looks, name: string | undefined): Seen {
 
 function watchedOf(looks: Looks, semaphore: WatchedSemaphore): Watched {
   const { name, detail, summary } = semaphore;
-  const { limit = null, held, waiting, oldestWait } = summary;
   const { holders = [], waiters = [] } = detail ?? {};
   return {
+    ...summary,
     name,
-    limit,
-    held,
-    waiting,
+    limit: summary.limit ?? null,
     holders,
     waiters,
-    oldestWait,
     isClose: detail !== undefined,
     grantsPerSecond: looks.rate(semaphore) ?? 0,
     // A long list shows no steps.
