@@ -27,16 +27,17 @@ export interface AcquireAllOptions extends DeadlineOptions {
 
 /**
  * Waits for permits of several semaphores, on any backends: all of them or none, within one
- * deadline. Callers that name them in different orders never deadlock. A semaphore that is given
- * twice is asked once, for the permits of both. An empty list gives a handle that holds nothing.
+ * deadline. Callers that name the semaphores in different orders never deadlock. A semaphore that
+ * is given twice is asked once for the permits of both. An empty list gives a handle that holds
+ * nothing.
  * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or
  *   an object
- * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend
- *   has it, or when two semaphore objects have one name
+ * @throws {RangeError} when the caller wants more permits of a semaphore than its limit in the
+ *   backend, or when two semaphore objects have the same name
  * @throws {AcquireTimeoutError} when a permit did not come free in time; redsem gives back at once
- *   all that it took
- * @throws whatever the semaphores' `acquire` throws
- * @throws the signal's own reason when it aborts
+ *   the permits that it took
+ * @throws as `acquire` of the semaphores
+ * @throws the signal's reason when it aborts
  */
 export async function acquireAll(
   semaphores: readonly (Semaphore | SemaphoreShare)[],
@@ -53,9 +54,9 @@ export async function acquireAll(
 }
 
 /**
- * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or
- * rejects as `fn` does: a release that fails beside an error of `fn` is that error's `cause` (or
- * `suppressed`), beside a result a `warning` of the semaphore, and changes neither.
+ * Runs `fn` with permits of all semaphores, then releases the permits, also when `fn` throws.
+ * Resolves or rejects as `fn` does. A failed release changes neither: it becomes the `cause` (or
+ * `suppressed`) of an error of `fn`, and beside a result it is a `warning` of the semaphore.
  * @param options as `acquireAll`
  * @throws as `acquireAll`, and what `fn` throws
  */

@@ -80,7 +80,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
    * Waits until this object leads. The handle has the fencing token of the term, and `signal` and
    * `lost` for its end. An object that leads already waits for the end of its term.
    * @param signal ends this campaign, and the campaigns that follow by `again`; not the leadership
-   * @throws the signal's own reason when it aborts
+   * @throws the signal's reason when it aborts
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
    * @throws as `acquire` of a semaphore, except that it never times out
    */

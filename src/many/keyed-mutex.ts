@@ -93,7 +93,7 @@ export class KeyedMutex extends KeyedLocks<
    * @param options milliseconds to wait at most for all together (default: no limit; 0: one try),
    *   or an object
    * @throws {AcquireTimeoutError} when a key did not come free in time; redsem gives back at once
-   *   all that it took
+   *   the permits that it took
    * @throws {QueueFullError} when `maxWaiting` requests wait for one of the keys already
    * @throws {BackendError} when a retry cannot help: wrong type under a key, no rights, out of
    *   memory
@@ -112,8 +112,8 @@ export class KeyedMutex extends KeyedLocks<
   }
 
   /**
-   * One try: null when a key is not free, or other requests wait for it. All that was taken is then
-   * given back already.
+   * One try: null when a key is not free, or other requests wait for it. The keys that were taken
+   * are then given back already.
    * @throws {TypeError | RangeError} for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms

@@ -61,8 +61,8 @@ export class OrderedAcquisition {
   }
 
   /**
-   * @throws {AcquireTimeoutError} when a permit was still missing at the end; and whatever a
-   *   semaphore's `acquire` throws
+   * @throws {AcquireTimeoutError} when a permit was still missing at the end
+   * @throws as `acquire` of a semaphore
    */
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
@@ -73,9 +73,9 @@ export class OrderedAcquisition {
   }
 
   /**
-   * One try. False when a permit is not free; all that was taken is then given back. When several
-   * callers try the same set at the same moment, one succeeds: only the caller that has the first
-   * permit takes more.
+   * One try. False when a permit is not free; the other permits are then given back. When several
+   * callers try the same set at the same moment, one of them succeeds: only the caller that has the
+   * first permit takes more.
    */
   tryAcquire(): Promise<boolean> {
     return this.#allOrNothing(async () => {
@@ -89,7 +89,7 @@ export class OrderedAcquisition {
   async #allOrNothing<T>(work: () => Promise<T>): Promise<T> {
     const { clock, timeout, signal } = this.#deadline;
     const timer = new Wakeup(clock, true, () => this.#end.abort(new DeadlineExceeded()));
-    // One try takes a round trip, whatever its timeout says.
+    // A timeout of 0 is one try, which takes a round trip.
     timer.wakeBy(timeout > 0 ? this.#started + timeout : Infinity, this.#started);
     const forget = signal && onceAborted(signal, () => this.#end.abort(signal.reason));
     try {

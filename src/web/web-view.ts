@@ -103,8 +103,7 @@ class ViewServer {
     checkMethod(request, 'POST');
     checkChange(request, this.#view);
     const { prefix, clock } = this.#view;
-    const options = { prefix, ...(clock !== undefined && { clock }) };
-    return json(await makeChange(kind, request, this.#target, options));
+    return json(await makeChange(kind, request, this.#target, { prefix, clock }));
   }
 
   async #show(call: string, request: Request, name: string | undefined): Promise<Response> {

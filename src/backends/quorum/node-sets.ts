@@ -7,8 +7,8 @@ export type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | unde
 /**
  * For each node a foreign set, if the node reports one: other processes use the nodes in that set.
  * Majorities of two lists need not have a node in common: a process with the list [a, b, c] and a
- * process with the list [a, b, d] could hold the same slot. Each node records, for one ttl, the sets
- * of the processes to which it grants tickets, and reports them with every reply:
+ * process with the list [a, b, d] could hold the same slot. Each node records, for one ttl, the
+ * sets of the processes to which it grants tickets, and reports them with every reply:
  *
  * 1. A node refuses a process while a foreign set is in use there.
  * 2. A process continues when a majority reports that a ticket was held in the set of the process.
