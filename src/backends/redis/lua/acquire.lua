@@ -3,7 +3,7 @@
 -- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
 --    next free slots are the next numbers: the ticket is written, and the state with its token.
 -- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits
---    joins the queue of requests without options.
+--    joins the queue of requests without options. A rate, budgets and a cap are looked at first.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
 --    that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' all semaphores are looked at first, and granted only if each is free.
@@ -27,12 +27,12 @@
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time keys
--- on demand: usual_path = usual
--- on demand: slow_paths = requests
+-- on demand: usual_paths = usual
+-- on demand: rarer_paths = under-rules
 -- on demand: all_or_none = all-or-none
 local call = redis.call
 -- The next token or place, how many tickets are held (-1: a new name), and what the state says
--- besides, no more than ' queue' or ' top:7', in the usual case. Else nil.
+-- besides, such as ' queue' or ' top:7'. Nil where something has expired or is lost.
 local function look(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
@@ -40,10 +40,10 @@ local function look(tickets, info, limit, now_text, period)
   end
   local rest = string.sub(state, 18)
   if rest ~= limit then
-    more = rest == limit .. ' queue' and ' queue' or string.match(rest, '^' .. limit .. '( top:%d+)$')
-    if not more then
+    if string.sub(rest, 1, #limit + 1) ~= limit .. ' ' then
       return nil
     end
+    more = string.sub(rest, #limit + 1)
   end
   if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
@@ -56,12 +56,13 @@ local function look(tickets, info, limit, now_text, period)
 end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
-local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
+local period, known = string.sub(now_text, 1, 6), nil
+local usual, begin, grant_one, under_rules, slow_paths, slow
 local replies, total, at = keys[3] and {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
-  known, busy = all_or_none()(keys, args, inbox, now_text, period, look, slow_paths)
+  known, busy = all_or_none()(keys, args, inbox, now_text, period, look, rarer_paths)
   if busy then
     return now_text .. '|' .. busy
   end
@@ -94,7 +95,9 @@ while args[at] do
         call('HSET', info, id, record, 'state', mark)
         reply = ticket
         if held < 0 then
-          local _, begin = usual_path()
+          if not usual then
+            usual, begin, grant_one = usual_paths()
+          end
           begin(tickets, info, ttl)
         end
       end
@@ -102,10 +105,16 @@ while args[at] do
     end
     if not reply then
       run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
-      if token then
-        usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, token, held, more)
+      if not usual and token then
+        usual, begin, grant_one = usual_paths()
       end
+      reply = token and usual(tickets, info, text, run, token, held, more)
+    end
+    if not reply then
+      if not under_rules then
+        under_rules, slow_paths = rarer_paths()
+      end
+      reply = token and more and under_rules(tickets, info, text, run, token, held, more, grant_one)
     end
     if not reply then
       slow = slow or slow_paths()

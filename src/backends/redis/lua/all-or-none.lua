@@ -1,7 +1,7 @@
 -- Fragment of acquire.lua: whether each of several semaphores is free.
 
 -- Whether one is. In the usual case also its token and how many are held.
-local function look_at(tickets, info, text, run, period, look, slow_paths)
+local function look_at(tickets, info, text, run, period, look, rarer_paths)
   local token, held, more = nil, nil, nil
   if run.ttl <= LONG_TTL_US then
     token, held, more = look(tickets, info, run.limit, run.now, period)
@@ -10,20 +10,21 @@ local function look_at(tickets, info, text, run, period, look, slow_paths)
     return true, token, held
   end
   -- What has expired may hold the permit, a dead client wait for it, or this call run twice.
+  local _, slow_paths = rarer_paths()
   local _, is_free = slow_paths()
   return is_free(tickets, info, string.match(text, '[^?]*$'), run)
 end
 
 -- The token of each and how many are held, where that is not now and none; false and 0 where the
 -- slow path must grant it. Or nil, and the number of the first that is not free.
-local function look_at_all(keys, args, inbox, now_text, period, look, slow_paths)
+local function look_at_all(keys, args, inbox, now_text, period, look, rarer_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
     local run, text = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }, args[at + 4]
     at = at + 5
     repeat
       total = total + 1
-      local free, token, held = look_at(keys[2 * total - 1], keys[2 * total], text, run, period, look, slow_paths)
+      local free, token, held = look_at(keys[2 * total - 1], keys[2 * total], text, run, period, look, rarer_paths)
       if not free then
         return nil, string.format('%d', total)
       elseif held ~= 0 or token ~= now_text then

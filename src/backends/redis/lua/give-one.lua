@@ -49,15 +49,21 @@ local function hand_over(tickets, info, id, run, slot, state)
   return '1'
 end
 
--- `held`: false where some tickets have expired; `record`: the ticket's.
-local function give_one(tickets, info, id, run, held, state, record)
+-- `held`: false where some tickets have expired; `record`: the ticket's; `spent`: of budgets, if its
+-- holder said so.
+local function give_one(tickets, info, id, run, held, state, record, spent, rarer_paths)
   local slot, limit, rest = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18)
   if not slot or not held or state < string.sub(run.now, 1, 6) then
     return nil
   elseif rest == limit .. ' queue' then
     return held == limit + 0 and hand_over(tickets, info, id, run, slot, state) or nil
   elseif string.sub(rest, 1, #limit) == limit then
-    return lower_slots()(tickets, info, id, run, slot, state, held, string.sub(rest, #limit + 1), record)
+    local more = string.sub(rest, #limit + 1)
+    if spent and more ~= '' then
+      local settle_spent = rarer_paths()
+      more = settle_spent(more, record, spent, run.now + 0)
+    end
+    return more and lower_slots()(tickets, info, id, run, slot, state, held, more, record)
   end
 end
 

@@ -19,7 +19,7 @@
 
 -- include: time keys
 -- on demand: usual_path = give-one
--- on demand: slow_path = give-back
+-- on demand: rarer_paths = settle-spent
 local call = redis.call
 -- The usual case of a limit of 1: no request waits, and the only ticket is this one, and live. Else
 -- nil, and for give-one.lua how many are held, none of which has expired, the state and its record.
@@ -67,9 +67,12 @@ while args[at] do
       local bar = string.find(text, '|', 1, true)
       ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
       spent = bar and cjson.decode(string.sub(text, bar + 1))
+      if spent and not ids[2] then
+        text, ids = ids[1], nil
+      end
     end
-    -- An adopted ticket has two fields. What was spent is settled on the slow path.
-    if spent or string.find(text, '~', 1, true) then
+    -- An adopted ticket has two fields.
+    if ids and spent or string.find(text, '~', 1, true) then
       reply = nil
     elseif ids then
       reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
@@ -83,11 +86,14 @@ while args[at] do
       run = run or { inbox = args[1], now = now_text, limit = limit }
       if record then
         usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, held, state, record)
+        reply = usual(tickets, info, text, run, held, state, record, spent and spent[1], rarer_paths)
       end
     end
     if not reply then
-      slow = slow or slow_path()
+      if not slow then
+        local _, slow_path = rarer_paths()
+        slow = slow_path()
+      end
       reply = slow(tickets, info, ids or { text }, run, spent)
     end
     if not replies then

@@ -29,19 +29,19 @@ local function grant_many(tickets, info, ids, run, token, held)
   return string.format('*%d %d ', total, held) .. token
 end
 
--- A permit is free, and `more` is nil, or ' top:' and the first slot from which on none is in use.
--- `label`: with the group.
-local function grant_one(tickets, info, id, run, token, held, more, label)
-  local slots, expires = more and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
-  local slot = not more and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
+-- A permit is free. `top`: nil, or ' top:' and the first slot from which on none is in use; `label`:
+-- with the group; `rules`: what the state says behind that.
+local function grant_one(tickets, info, id, run, token, held, top, label, rules)
+  local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
+  local slot = not top and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
   if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
     return nil
-  elseif more then
+  elseif top then
     redis.call('ZREM', slots, slot)
-    more = held + 1 < string.sub(more, 6) + 0 and more
+    top = held + 1 < string.sub(top, 6) + 0 and top
   end
   local ticket = slot .. ' ' .. token
-  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (more or ''))
+  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (top or '') .. rules)
   return ticket
 end
 
@@ -84,15 +84,15 @@ local function attempt(tickets, info, text, run, token, held, more)
   if first == LIST then
     local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
     return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
-  elseif free > 0 and more ~= ' queue' and held >= 0 then
+  elseif free > 0 and held >= 0 and (not more or string.find(more, '^ top:%d+$')) then
     -- An id, or a request of one permit with no costs, where no rules are named.
     local id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
     id = id or string.match(text, '^%??([^|]+)$')
     local label = (group or '') == '' and run.label or run.label .. ' ' .. group
-    return id and grant_one(tickets, info, id, run, token, held, more, label) or nil
+    return id and grant_one(tickets, info, id, run, token, held, more, label, '') or nil
   elseif free <= 0 and first ~= TRY and first ~= ORDERED and (not more or more == ' queue') then
     return queue_one(tickets, info, text, run, token, more)
   end
 end
 
-return attempt, begin
+return attempt, begin, grant_one
