@@ -111,14 +111,14 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#reply(1, this.#look(call));
+    return this.#reply(1, this.#inspect(call));
   }
 
   /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
     return this.#reply(
       keys.length,
-      keys.map((key) => overviewOf(this.#look({ key, limit: 0 }))),
+      keys.map((key) => overviewOf(this.#inspect({ key, limit: 0 }))),
     );
   }
 
@@ -135,7 +135,7 @@ export class MemoryBackend implements port.Backend {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
-    // The last used come last, so that a look at the first is enough.
+    // The last used come last, so that the first of them tell enough.
     this.#stripes.delete(place);
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
@@ -174,7 +174,7 @@ export class MemoryBackend implements port.Backend {
     });
   }
 
-  #look(call: port.InspectCall): port.InspectReply {
+  #inspect(call: port.InspectCall): port.InspectReply {
     const now = this.#now();
     return this.#on(call.key, now, (semaphore) => script.inspect(semaphore, call, now));
   }

@@ -114,10 +114,10 @@ function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
 export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
   open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
-  s.looks = true;
+  s.isTrial = true;
   // Requests without a group may wait for permits of theirs, and are not overtaken.
   const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
-  s.looks = false;
+  s.isTrial = false;
   s.turn = s.head = undefined;
   close(s);
   const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);

@@ -92,7 +92,7 @@ export class Semaphore implements Heaped {
   lastUse: number = -Infinity;
   /** See `names.ts`. */
   place = 0;
-  lookAt = 0;
+  checkAt = 0;
 
   // What a script knows of the call that runs:
   now = 0;
@@ -107,8 +107,8 @@ export class Semaphore implements Heaped {
   asked: port.AcquireCall | undefined = undefined;
   /** The ids that it asks for, once a request that waited is granted. */
   ids: ReadonlySet<string> | undefined = undefined;
-  /** It only looks whether a permit is free. */
-  looks = false;
+  /** Nothing is granted: the call asks whether a permit is free. */
+  isTrial = false;
   /** The client, once a new request of it has joined the queue: it lives. */
   arriving: string | undefined = undefined;
   /** A request of the call had waited before. */
@@ -151,7 +151,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.time = microseconds(now);
   s.client = call.client;
   s.asked = s.ids = s.grants = s.arriving = undefined;
-  s.looks = s.recalled = s.arrived = s.moved = false;
+  s.isTrial = s.recalled = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   if ((s.cap?.until ?? Infinity) <= s.time) useCap(s, undefined);

@@ -20,7 +20,7 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
 
 /** The condition of every grant, besides its turn. */
 export function fits(s: Semaphore, r: Wanted): boolean {
-  return !s.looks && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
+  return !s.isTrial && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */

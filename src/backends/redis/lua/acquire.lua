@@ -3,10 +3,10 @@
 -- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
 --    next free slots are the next numbers: the ticket is written, and the state with its token.
 -- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits
---    joins the queue of requests without options. A rate, budgets and a cap are looked at first.
+--    joins the queue of requests without options. A rate, budgets and a cap are charged besides.
 -- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
 --    that were dropped, serve the queue, answer newcomers, close.
--- 4. With '*' all semaphores are looked at first, and granted only if each is free.
+-- 4. With '*' permits are granted only if each semaphore has a free permit.
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
@@ -14,14 +14,14 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|places|orders|most|rules', where '@' and the id without JSON is one request:
+--       'ids|kinds|arrivals|orders|most|rules', where '@' and the id without JSON is one request:
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
---       with the place of each in the queue as an earlier reply said, or 0; a JSON list with
+--       with the arrival of each as an earlier reply said, or 0; a JSON list with
 --       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
 --       may wait; 'rate;cap;budget;…', each empty where there is none, see rate.lua and caps.lua
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
---       'q' and the place (and of p ',position,waiting,estimate', the last in microseconds or
+--       'q' and its arrival (and of p ',position,waiting,estimate', the last in microseconds or
 --       empty), b busy, l late, 'f' and how many wait where too many do, 'o' and the limit where
 --       more permits are asked for, with ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
@@ -31,9 +31,9 @@
 -- on demand: rarer_paths = under-rules
 -- on demand: all_or_none = all-or-none
 local call = redis.call
--- The next token or place, how many tickets are held (-1: a new name), and what the state says
+-- The next token or arrival, how many tickets are held (-1: a new name), and what the state says
 -- besides, such as ' queue' or ' top:7'. Nil where something has expired or is lost.
-local function look(tickets, info, limit, now_text, period)
+local function read_usual(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
     return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
@@ -62,7 +62,7 @@ local replies, total, at = keys[3] and {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
-  known, busy = all_or_none()(keys, args, inbox, now_text, period, look, rarer_paths)
+  known, busy = all_or_none()(keys, args, inbox, now_text, period, read_usual, rarer_paths)
   if busy then
     return now_text .. '|' .. busy
   end
@@ -79,7 +79,7 @@ while args[at] do
     if late or ttl > LONG_TTL_US then
       token = nil
     elseif not known then
-      token, held, more = look(tickets, info, limit, now_text, period)
+      token, held, more = read_usual(tickets, info, limit, now_text, period)
     elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end

@@ -20,7 +20,7 @@ function order.flow_of(s, priority, group)
 end
 
 -- A request with its flow, the heads of its priority, and its cost.
-local function placed(s, r)
+local function with_flow(s, r)
   if r and not r.flow then
     r.flow, r.heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
     r.cost = math.floor(r.permits * 1000000 / r.weight)
@@ -32,14 +32,14 @@ end
 -- the id of a request that does not wait.
 function order.first_of(s, flow)
   local found = redis.call('ZRANGE', flow, '0', '0')
-  local r = found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
+  local r = found[1] and with_flow(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
   s.is_torn = s.is_torn or found[1] and not r
   return r
 end
 
 -- The name of a flow among the heads of its priority: where tags are the same, arrival decides.
 function order.as_head(r)
-  return r.place .. ' ' .. r.group
+  return r.arrival .. ' ' .. r.group
 end
 
 -- The name of a flow among those whose groups are at the cap.
@@ -111,9 +111,9 @@ function order.use_cap(s, cap, till)
   end
 end
 
--- Takes its place in its flow: before the head, where it was dropped and came earlier.
+-- A request joins its flow: before the head, where it was dropped and came earlier.
 function order.join(s, r)
-  placed(s, r)
+  with_flow(s, r)
   local is_plain = r.flow == s.queue and not s.cap
   if not is_plain then
     begin_order(s)
@@ -121,13 +121,13 @@ function order.join(s, r)
   local is_ordered = not is_plain or next(s.times)
   local head = is_ordered and order.first_of(s, r.flow)
   -- What the flow had already is left from requests that were lost.
-  s.is_torn = redis.call('ZADD', r.flow, r.place, r.id) == 0 or s.is_torn
+  s.is_torn = redis.call('ZADD', r.flow, r.arrival, r.id) == 0 or s.is_torn
   s.touched[r.flow] = true
   if not is_ordered then
     return
   elseif not head then
     lead(s, r, s.times[r.priority] or 0)
-  elseif r.place .. r.id < head.place .. head.id then
+  elseif r.arrival .. r.id < head.arrival .. head.id then
     local tag = redis.call('ZSCORE', r.heads, order.as_head(head))
     redis.call('ZREM', r.heads, order.as_head(head))
     redis.call('ZREM', s.capped_flows, as_capped(r))
@@ -152,7 +152,7 @@ end
 
 -- Leaves its flow, as its head or not. Whether it was in it.
 function order.leave(s, r, is_granted)
-  placed(s, r)
+  with_flow(s, r)
   if redis.call('ZREM', r.flow, r.id) == 0 then
     return false
   end

@@ -28,14 +28,14 @@ end
 
 -- Nil where it is no request's record.
 local function request_of(id, record)
-  local place, life, label, priority, weight, group, costs =
+  local arrival, life, label, priority, weight, group, costs =
     string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*) ?(%S*)$')
-  if not place then
+  if not arrival then
     return nil
   end
   local client, permits = parts_of(id)
   return {
-    id = id, place = place, life = life + 0, label = label, client = client, permits = permits, group = group,
+    id = id, arrival = arrival, life = life + 0, label = label, client = client, permits = permits, group = group,
     priority = (tonumber(priority) or 0), weight = weight == '' and '1' or weight, costs = costs,
   }
 end

@@ -54,7 +54,7 @@ function recount.queue(s)
     if alive then
       redis.call('ZADD', s.clients, alive, r.client)
     end
-    s.last = math.max(s.last, r.place + 0)
+    s.last = math.max(s.last, r.arrival + 0)
     order.join(s, r)
   end
   s.touched[s.requests], s.touched[s.clients] = true, true

@@ -6,9 +6,9 @@
 --           'group charged' where it has a group or costs, see rate.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
 -- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below the highest in use
--- requests  hash: the id of a request that waits -> 'place ttl label', and behind that its
+-- requests  hash: the id of a request that waits -> 'arrival ttl label', and behind that its
 --           'priority weight group costs' where it has options
--- queue     sorted set: ids of the requests without options -> place
+-- queue     sorted set: ids of the requests without options -> arrival
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see order.lua

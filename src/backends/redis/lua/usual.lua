@@ -46,16 +46,16 @@ local function grant_one(tickets, info, id, run, token, held, top, label, rules)
 end
 
 -- All permits are held, by tickets of one each.
-local function queue_one(tickets, info, id, run, place, waits)
+local function queue_one(tickets, info, id, run, arrival, waits)
   local now, life = run.now + 0, 'KEYS_LIFE_MS'
   local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
   if waits and redis.call('EXISTS', queue, requests, clients) < 3
     or redis.call('HEXISTS', info, id) == 1
-    or redis.call('HSETNX', requests, id, place .. ' ' .. run.life .. ' ' .. run.label) == 0 then
+    or redis.call('HSETNX', requests, id, arrival .. ' ' .. run.life .. ' ' .. run.label) == 0 then
     return nil
   end
-  redis.call('HSET', info, 'state', place .. ' ' .. run.limit .. ' queue')
-  redis.call('ZADD', queue, place, id)
+  redis.call('HSET', info, 'state', arrival .. ' ' .. run.limit .. ' queue')
+  redis.call('ZADD', queue, arrival, id)
   redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '[^:]*$'))
   if not waits then
     redis.call('PEXPIRE', queue, life)
@@ -67,7 +67,7 @@ local function queue_one(tickets, info, id, run, place, waits)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
-  return QUEUED .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
+  return QUEUED .. arrival .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
 end
 
 -- A name that was never used, or not for a day.
