@@ -5,7 +5,7 @@
 -- What the state says behind the limit, with the budgets settled. Nil where the slow path has more
 -- to write.
 local function settle_spent(more, record, spent, now)
-  local charged, is_sure = string.match(record, '%S*$'), true
+  local charged, is_sure = string.match(record, '^.* (.*)$'), true
   local settled = string.gsub(more, ' budget:([^,]+),(%S+)', function(name, text)
     local units = string.match('&' .. spent, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+)')
     local m = units and meter_of(text, now)

@@ -56,14 +56,11 @@ local function queue_one(tickets, info, id, run, arrival, waits)
   end
   redis.call('HSET', info, 'state', arrival .. ' ' .. run.limit .. ' queue')
   redis.call('ZADD', queue, arrival, id)
-  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '[^:]*$'))
+  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '^.*:(.*)$'))
   if not waits then
     redis.call('PEXPIRE', queue, life)
     redis.call('PEXPIRE', requests, life)
     redis.call('PEXPIRE', clients, life)
-  elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
-    -- See leases.renew in waiter-leases.lua.
-    redis.call('ZADD', clients, '0', SIGN)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
