@@ -13,7 +13,12 @@
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: where the caller waits, when the next ticket
 -- expires, or '@' and its turn, see turns.lua.
--- include: rooms records notify slots caps rate order name-rules pace
+-- include: rooms records notify slots caps rate order pace
+
+local function rules_text(s)
+  local meters = next(s.meters) and rates.text(s) or ''
+  return (s.cap or s.no_cap) and meters .. caps.text(s) or meters
+end
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -26,7 +31,7 @@ local function write_state(s)
   for priority = next(s.times) and 9 or -1, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. rules.text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. rules_text(s) .. (s.pace and ' pace:' .. s.pace or '')
   if state ~= s.state then
     add(s.fields, 'state', state)
   end
@@ -78,7 +83,7 @@ end
 
 -- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
-  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules.text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
   settle(s)

@@ -1,24 +1,6 @@
--- Fragment: a rate, budgets and a cap in the state, and those that a caller was made with.
+-- Fragment of requests.lua: the rate, the budgets and the cap that a caller was made with.
 -- room: rules
--- include: rooms rate caps order
--- Whether a word of the state is of a rule.
-function rules.read(s, word, value)
-  if word == 'rate' then
-    rates.read(s, '', value)
-  elseif word == 'budget' then
-    rates.read(s, string.match(value, '^([^,]+),(.*)$'))
-  elseif word == 'cap' then
-    caps.read(s, value)
-  else
-    return false
-  end
-  return true
-end
-
-function rules.text(s)
-  local meters = next(s.meters) and rates.text(s) or ''
-  return (s.cap or s.no_cap) and meters .. caps.text(s) or meters
-end
+-- include: rooms rate order
 
 -- The caller's terms count where none are stored. That they do is not written at every call.
 local function name_meter(s, name, terms)

@@ -17,7 +17,22 @@
 --
 -- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
 -- (text; '0': not known).
--- include: keys rooms records slots caps rate order name-rules recount queue
+-- include: keys rooms records slots caps rate order recount queue
+
+-- A word of the state, such as 'queue' or 'top:9', see close.lua.
+local function read_word(s, known, word, value)
+  if word == 'rate' then
+    rates.read(s, '', value)
+  elseif word == 'budget' then
+    rates.read(s, string.match(value, '^([^,]+),(.*)$'))
+  elseif word == 'cap' then
+    caps.read(s, value)
+  elseif tonumber(word) then
+    s.times[word + 0] = value + 0
+  else
+    known[word] = value
+  end
+end
 
 local function read_state(s)
   local state, known = redis.call('HGET', s.info, 'state'), {}
@@ -25,11 +40,7 @@ local function read_state(s)
   s.members = redis.call('ZCARD', s.tickets)
   s.count = math.max(s.members - 1, 0)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
-    if tonumber(word) then
-      s.times[word + 0] = value + 0
-    elseif not rules.read(s, word, value) then
-      known[word] = value
-    end
+    read_word(s, known, word, value)
   end
   -- Numbers have 16 digits, always.
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
