@@ -135,7 +135,7 @@ export class MemoryBackend implements port.Backend {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
-    // The last used come last, so that the first of them tell enough.
+    // The last used comes last: the loop ends at the first that still counts.
     this.#stripes.delete(place);
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
