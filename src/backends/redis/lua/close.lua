@@ -1,10 +1,10 @@
 -- Fragment of the slow paths: the end of a semaphore's part of the call, which writes what it gave
 -- and what the next call must know.
 --
--- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last caller,
--- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
--- 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use, unless
--- they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
+-- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
+-- caller, and then what is in use besides, each behind a space: 'queue' while requests wait;
+-- 'parked'; 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use,
+-- unless they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
 -- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
 -- 'capped', see caps.lua; 'pace:…', see pace.lua.
 --

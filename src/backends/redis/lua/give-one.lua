@@ -49,8 +49,8 @@ local function hand_over(tickets, info, id, run, slot, state)
   return '1'
 end
 
--- `held`: false where some tickets have expired; `record`: the ticket's; `spent`: of budgets, if its
--- holder said so.
+-- `held`: false where some tickets have expired; `record`: the ticket's; `spent`: of budgets, if
+-- its holder said so.
 local function give_one(tickets, info, id, run, held, state, record, spent, rarer_paths)
   local slot, limit, rest = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18)
   if not slot or not held or state < string.sub(run.now, 1, 6) then

@@ -8,9 +8,9 @@
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none
--- Reply 'now|semaphore|…', a semaphore being 'held waiting arrival tokens state', or '!why' where it
---       cannot be read. arrival: of the first that waits, or 0. tokens: of the 32 tickets at most
---       that expire last, with commas between. state: see close.lua
+-- Reply 'now|semaphore|…', a semaphore being 'held waiting arrival tokens state', or '!why' where
+--       it cannot be read. arrival: of the first that waits, or 0. tokens: of the 32 tickets at
+--       most that expire last, with commas between. state: see close.lua
 -- Cost  O(log n + tickets), and with a dead process in the queue O(waiting requests)
 
 -- include: time keys

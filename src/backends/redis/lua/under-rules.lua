@@ -1,5 +1,5 @@
--- Fragment of acquire.lua: a permit is free, no request waits, and a rate, budgets and a cap are all
--- that is in use. Nil where a request must wait, or the slow path has more to write.
+-- Fragment of acquire.lua: a permit is free, no request waits, and a rate, budgets and a cap are
+-- all that is in use. Nil where a request must wait, or the slow path has more to write.
 -- include: meters
 -- on demand: slow_paths = requests
 

@@ -29,7 +29,8 @@ local function grant_many(tickets, info, ids, run, token, held)
   return string.format('*%d %d ', total, held) .. token
 end
 
--- A permit is free. `top`: nil, or ' top:' and the first slot from which on none is in use; `label`:
+-- A permit is free. `top`: nil, or ' top:' and the first slot from which on none is in use;
+-- `label`:
 -- with the group; `rules`: what the state says behind that.
 local function grant_one(tickets, info, id, run, token, held, top, label, rules)
   local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
