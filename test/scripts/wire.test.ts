@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
   overview: '74713be4877a3f7196fd3d4db3c8ee29d5fbcaa2',
-  release: '96c25c2333bb89dde568299b07b0bfdd9173e79a',
+  release: '7c69060dfbff526b5a3da445cff8810b14d65628',
   revoke: 'a9b8ab74db50fa7c9ec9df4b39ba41317632af78',
   'set-limit': 'b796cfdb5461f69822c200c1a311460eb902aa09',
   'set-rate': 'f41d7468871552a9cf30ff25ba76656ba24118be',

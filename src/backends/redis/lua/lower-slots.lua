@@ -53,10 +53,11 @@ end
 local function leave_slot(tickets, info, id, run, slot, state, held, more, record)
   local top, rules = string.match(more, '^ top:(%d+)(.*)$')
   rules = rules or more
-  local cap = string.find(rules, ' cap:%d+,%d*$')
+  local cap = string.find(rules, ' cap:', 1, true)
   local meters = string.sub(rules, 1, (cap or 0) - 1)
-  -- A release without `spent` changes nothing of a rate and of budgets.
-  if meters ~= '' and (not string.find(meters, '^ [rb]') or string.find(meters, ' [^b]', 2)) then
+  -- A release changes nothing else of a rate and of budgets.
+  if cap and not string.find(rules, '^ cap:%d+,%d*$', cap)
+    or meters ~= '' and (not string.find(meters, '^ [rb]') or string.find(meters, ' [^b]', 2)) then
     return nil
   end
   local reply = leave_free(tickets, info, id, run, slot, state, held, top and top + 0 or held, rules)
