@@ -30,7 +30,7 @@ interface AnyCall extends port.Call {
   readonly ids?: readonly unknown[];
 }
 
-/** What a call does before permits are granted. */
+/** The work of a call before permits are granted. */
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
 /**
@@ -163,7 +163,7 @@ export class MemoryBackend implements port.Backend {
     return this.#reply(1, this.#run(call, act, this.#now()));
   }
 
-  /** What every call begins and ends with. */
+  /** The begin and the end of every call. */
   #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
     return this.#on(call.key, now, (semaphore) => {
       open(semaphore, call, now);
@@ -195,8 +195,8 @@ export class MemoryBackend implements port.Backend {
   }
 
   /**
-   * A server's replies come from the event loop, one of ours does not: where each makes its caller
-   * call again, nothing else would ever run.
+   * A server's replies come from the event loop, these replies do not: if each made its caller call
+   * again, nothing else would ever run.
    */
   async #nextTurn(): Promise<void> {
     await setImmediate();

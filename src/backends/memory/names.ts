@@ -37,8 +37,8 @@ export class Names {
   }
 
   /**
-   * After a call. Tickets that were left to expire, and what is known of semaphores that are not
-   * called again, must not pile up.
+   * After a call. Tickets that were left to expire, and semaphores that are not called again, must
+   * not pile up.
    */
   settle(called: Semaphore, now: number): void {
     if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called, now);

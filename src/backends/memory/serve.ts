@@ -56,8 +56,8 @@ function park(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
- * dead one leaves when it is its turn.
+ * Requests for more than the limit come back once the limit has grown, the smallest first. A
+ * request of a dead client leaves at its turn.
  */
 function unpark(s: Semaphore): void {
   const { parked } = s.keys;

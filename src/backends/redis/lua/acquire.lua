@@ -1,11 +1,12 @@
 -- Grants tickets of any number of semaphores, or queues requests for them.
 --
--- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
---    next free slots are the next numbers: the ticket is written, and the state with its token.
--- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits
---    joins the queue of requests without options. A rate, budgets and a cap are charged besides.
--- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
---    that were dropped, serve the queue, answer newcomers, close.
+-- 1. In the usual case no ticket has expired, permits are left and the state has nothing but a
+--    token and a limit: the next free slots are the next numbers, and the ticket and its token are
+--    written.
+-- 2. A ticket takes the lowest free slot. If no permit is left, a request that waits joins the
+--    queue of requests without options. A rate, budgets and a cap are charged besides.
+-- 3. Every other case takes the slow path: open a semaphore, drop expired tickets, bring back
+--    requests that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' permits are granted only if each semaphore has a free permit.
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
@@ -31,8 +32,8 @@
 -- on demand: rarer_paths = under-rules
 -- on demand: all_or_none = all-or-none
 local call = redis.call
--- The next token or arrival, how many tickets are held (-1: a new name), and what the state says
--- besides, such as ' queue' or ' top:7'. Nil where something has expired or is lost.
+-- The next token or arrival, the number of tickets (-1: a new name), and the other words of the
+-- state, such as ' queue' or ' top:7'. Nil if a ticket has expired or a key is lost.
 local function read_usual(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
@@ -90,7 +91,7 @@ while args[at] do
       end
       local id = first == TRY and string.sub(text, 2) or text
       expires = expires or string.format('%d', now_text + ttl)
-      -- Where the id is known already, the slow path sees to it.
+      -- A known id takes the slow path.
       if call('ZADD', tickets, expires, id) == 1 then
         call('HSET', info, id, record, 'state', mark)
         reply = ticket

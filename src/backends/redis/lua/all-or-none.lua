@@ -1,7 +1,8 @@
 -- Fragment of acquire.lua: whether each of several semaphores is free.
 
--- The token of each and how many are held, where that is not now and none; false and 0 where the
--- slow path must grant it. Or nil, and the number of the first that is not free.
+-- In pairs, the token of each semaphore and the number of its tickets, unless these are now and 0;
+-- false and 0 if the slow path must grant the permit. Or nil, and the number of the first semaphore
+-- that is not free.
 local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
@@ -14,7 +15,8 @@ local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_
         token, held, more = read_usual(tickets, info, limit, now_text, period)
       end
       if not token or more or held > 0 and held >= limit + 0 then
-        -- What has expired may hold the permit, a dead client wait for it, or this call run twice.
+        -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
+        -- twice.
         local _, slow_paths = rarer_paths()
         local _, is_free = slow_paths()
         local run = { inbox = inbox, now = now_text, limit = limit, ttl = ttl }

@@ -1,9 +1,9 @@
--- One page of what a semaphore holds. Writes nothing.
+-- One page of the tickets and requests of a semaphore. Writes nothing.
 --
 -- 1. Tickets and requests are scanned by a cursor each: pages by rank would miss some.
 -- 2. A ticket that has expired, or has no record, is left out.
 -- 3. Each request is said to live or not, by the lease of its client.
--- 4. The head of a flow comes with its tag, where there is an order beside arrival.
+-- 4. The head of a flow comes with its tag, if there is an order beside arrival.
 -- 5. The state is given as it is stored.
 --
 -- KEYS  tickets, info, see semaphore.lua

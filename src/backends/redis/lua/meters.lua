@@ -34,21 +34,21 @@ local function pay_time_of(m, price, ahead, now)
   return math.max(m.tat, now) + (ahead + price - math.max(m.burst, price)) * m.interval
 end
 
--- Whole microseconds, rounded up, so that no window has one more. What is so dear that it is never
--- allowed again must not make the number inexact.
+-- Whole microseconds, rounded up, so that no window has a unit too many. A price that no rate ever
+-- allows again must not make the number inexact.
 local function charge_meter(m, price, now)
   m.tat = math.ceil(math.max(m.tat, now) + math.min(price * m.interval, 1e15))
   m.granted = now
 end
 
--- What is noted with the ticket: due is when time has given it all back.
+-- The ticket's note 'name:price:due': due is when time has given the price back.
 local function charge_text(m, name, price)
   return string.format('%s:%d:%d', name, price, m.tat + m.returned)
 end
 
--- A ticket has spent something else than it was charged, 'tokens:4000:due&…'. What time has given
--- back already is not given back twice: so no window has more than if the price had been right from
--- the start.
+-- A ticket has spent more or less than its note says, 'tokens:4000:due&…'. A settlement gives back
+-- no unit that time has given back: so no window has more than if the price had been right from the
+-- start.
 local function settle_meter(m, name, charged, units, now)
   local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
   local change = units - (price or 0)

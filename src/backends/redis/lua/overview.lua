@@ -1,10 +1,10 @@
--- What several semaphores hold, in short. Writes nothing.
+-- The figures of several semaphores. Writes nothing.
 --
 -- 1. Permits are counted by the ids of tickets that have not expired.
 -- 2. The records of the tickets that expire last give the newest tokens.
--- 3. All requests are counted, but where a client has died: then each one by its lease.
--- 4. One semaphore that cannot be read fails no other.
--- 5. It ends after some thousand tickets: the caller asks again for what is not in the reply.
+-- 3. All requests are counted; if a client has died, each is counted by its lease.
+-- 4. A semaphore that cannot be read fails no other.
+-- 5. It ends after some thousand tickets: the caller asks again for the semaphores that are left.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none

@@ -3,12 +3,13 @@
 -- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
 -- and with each unit that a request costs of a budget. `s.meters` has the budgets by their names,
 -- and the rate as ''. The state has 'amount,period,burst,until,tat,granted' of each: until is empty
--- where it is stored, else that is when callers that name none are free of it; granted is when the
--- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
--- has ',returned' besides: by how much all but time has moved its tat back. All in microseconds.
+-- if the terms are stored, else from then on callers that name none are free of them; granted is
+-- when the last permit was granted, or the terms changed. 'none' is stored by setRate(undefined). A
+-- budget has ',returned' besides: by how much all but time has moved its tat back. All in
+-- microseconds.
 -- room: rates
 -- include: rooms records meters
--- Lets new terms count. What was used under the terms before stays used.
+-- Lets new terms count. Units that were used under the terms before stay used.
 function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
   local used = string.format('%d,%d,%d', before.tat, before.granted, before.returned)
@@ -23,8 +24,8 @@ function rates.use(s, name, terms, till)
   return m
 end
 
--- Terms that no caller has named for long are over: what was used of them counts for the next, and
--- tickets may still settle what they were charged.
+-- Terms that no caller has named for long are over. Their used units count under the next terms,
+-- and tickets may still settle their charges.
 function rates.read(s, name, text)
   local m = meter_of(text, s.now)
   s.meters[name] = (m.is_on or not m.interval or m.tat > s.now or s.count > 0) and m or nil
@@ -42,7 +43,7 @@ function rates.text(s)
   return text
 end
 
--- Of the permits of a request, or what it costs of a budget: 'tokens:4000&…'.
+-- The permits of a request, or its cost of a budget: 'tokens:4000&…'.
 local function price_of(r, name)
   if name == '' then
     return r.permits
@@ -76,7 +77,7 @@ function rates.pay_time(s, r, ahead)
   return time
 end
 
--- What is noted with the ticket.
+-- The ticket's note.
 function rates.charge(s, r)
   local charged = {}
   for name, m in pairs(s.meters) do
@@ -89,7 +90,7 @@ function rates.charge(s, r)
   return table.concat(charged, '&')
 end
 
--- What its tickets were charged, and what its holder says that it has spent.
+-- `charged`: the ticket's note; `spent`: by its holder, 'tokens:3120&…'.
 function rates.settle(s, charged, spent)
   for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]

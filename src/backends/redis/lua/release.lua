@@ -1,10 +1,10 @@
 -- Gives tickets back and withdraws queued requests, by id, of any number of semaphores.
 --
--- 1. Where no request waits, nothing has expired and the tickets have the highest slots, they go
---    and nothing else is written.
--- 2. A ticket with a lower slot leaves it to the next. Where others wait for the permits of a
---    semaphore without policy, the head gets the ticket's slot, a new token and a message.
--- 3. All else takes the slow path: open a semaphore, drop what has expired and what is given back,
+-- 1. If no request waits, no ticket has expired and the tickets have the highest slots, they go and
+--    nothing else is written.
+-- 2. A ticket with a lower slot leaves it to the next. If requests wait at a semaphore without
+--    policy, the head gets the ticket's slot, a new token and a message.
+-- 3. Every other case takes the slow path: open a semaphore, drop expired and released tickets,
 --    serve the queue, close.
 -- 4. An id that is no ticket is a request to withdraw, or nothing.
 -- 5. A call that runs twice finds nothing the second time.
@@ -21,8 +21,9 @@
 -- on demand: usual_path = give-one
 -- on demand: rarer_paths = settle-spent
 local call = redis.call
--- The usual case of a limit of 1: no request waits, and the only ticket is this one, and live. Else
--- nil, and for give-one.lua how many are held, none of which has expired, the state and its record.
+-- The usual case of a limit of 1: no request waits, and this ticket is the only one and live. Else
+-- nil, and for give-one.lua the number of tickets, of which none has expired, the state and the
+-- ticket's record.
 local function release_mutex(tickets, info, id, live)
   local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
   local state, record = found[1], found[2]

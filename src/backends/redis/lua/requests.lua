@@ -1,7 +1,7 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
 -- include: semaphore waiter-leases progress close turns name-rules
 
--- What a text asks for, see acquire.lua.
+-- The requests of a text, see acquire.lua.
 local function parse(text)
   local list, kinds, arrivals, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
   local first, asked = string.byte(text), { kinds = kinds, most = tonumber(most), rules = rules or '' }
@@ -40,7 +40,7 @@ local function recall(s, asked, tickets)
     elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
       arrival = math.max(1e15, math.min(arrival, 9e15))
       own[id] = QUEUED .. text_of(arrival)
-      -- Where data was lost while the clock was behind: new requests must come behind it.
+      -- Data may have been lost while the clock was behind: new requests must come behind it.
       s.last = math.max(s.last, arrival)
       enqueue(s, new_request(s, id, text_of(arrival), asked.orders[i]))
     end
@@ -52,8 +52,8 @@ local function recall(s, asked, tickets)
   return own
 end
 
--- Whether as many wait as may, once what dead clients left is gone. What its own client left long
--- ago is as dead as that of others, unless it is asked for again.
+-- Whether the queue is full once the requests of dead clients are gone. Requests that the caller
+-- left long ago are as dead as those of others, unless it asks for them again.
 local function is_full(s)
   if s.most and s.waiting >= s.most then
     leases.renew(s, s.arrived)
@@ -61,8 +61,8 @@ local function is_full(s)
   return s.most and s.waiting >= s.most
 end
 
--- The verdict on a request that does not wait yet. It joins the queue, if there is one, to find its
--- turn.
+-- The verdict on a request that does not wait yet. If a queue waits, the request joins it to find
+-- its turn.
 local function answer(s, id, record, kind, options, own)
   local ticket = ticket_of(record)
   if ticket then
@@ -99,8 +99,8 @@ local function answer(s, id, record, kind, options, own)
   return own[id]
 end
 
--- Whether it holds the ticket already, or has a permit for it, once what has expired and dead
--- clients' requests before it are gone. Grants nothing.
+-- Whether it holds a ticket for the id, or a permit is free for it once expired tickets and the
+-- requests of dead clients are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
   s.is_trial = true

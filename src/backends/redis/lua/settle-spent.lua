@@ -1,9 +1,8 @@
--- Fragment of release.lua: a ticket has spent something else than it was charged.
+-- Fragment of release.lua: a ticket has spent more or less than it was charged.
 -- include: meters
 -- on demand: slow_path = give-back
 
--- What the state says behind the limit, with the budgets settled. Nil where the slow path has more
--- to write.
+-- The state behind the limit, with the budgets settled. Nil if the slow path has more to write.
 local function settle_spent(more, record, spent, now)
   local charged, is_sure = string.match(record, '^.* (.*)$'), true
   local settled = string.gsub(more, ' budget:([^,]+),(%S+)', function(name, text)

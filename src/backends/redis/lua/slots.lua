@@ -19,7 +19,7 @@ local function free(s, slots)
   end
 end
 
--- Writes the ranges that came free. Where the highest slots are among them, `top` sinks, over at
+-- Writes the ranges that came free. If the highest slots are among them, `top` sinks, over at
 -- most 100 ranges.
 local function settle(s)
   local adds, most = s.freed, s.freed[1] and 100 or 0

@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: a permit is free, no request waits, and a rate, budgets and a cap are
--- all that is in use. Nil where a request must wait, or the slow path has more to write.
+-- all that is in use. Nil if a request must wait, or the slow path has more to write.
 -- include: meters
 -- on demand: slow_paths = requests
 
@@ -25,7 +25,7 @@ local function is_fresh(named, terms, till, life, now)
   return till == '' or named == terms and till - now >= life / 2
 end
 
--- A meter that allows a price: its new word in the state, and what is noted with the ticket.
+-- A meter that allows a price: its new word in the state, and the ticket's note.
 local function pay(word, name, text, price, named, now)
   local m, note = meter_of(text, now), nil
   if m.interval and not (m.is_on and is_fresh(named, m.text, m.till, math.max(m.period, RATE_LIFE_US), now)) then
@@ -37,12 +37,11 @@ local function pay(word, name, text, price, named, now)
     charge_meter(m, price, now)
     note = name ~= '' and charge_text(m, name, price) or nil
   end
-  -- Each 2.8 hours the slow path renews the expiry of the keys, which must outlive what they know.
+  -- The keys must outlive their meters: each 2.8 hours the slow path renews their expiry.
   return m.tat - now < LONG_TTL_US and meter_text(m, word) or nil, note
 end
 
--- Where all rules allow a request: what the state says of them now, what is noted with the ticket,
--- and the cap.
+-- If all rules allow a request: their words in the state, the ticket's note, and the cap.
 local function pay_all(words, prices, terms, cap, now)
   local texts, notes, most, till = {}, {}, nil, nil
   for word, value in string.gmatch(words, ' (%w+):?(%S*)') do
@@ -69,7 +68,7 @@ local function pay_all(words, prices, terms, cap, now)
   return table.concat(texts), table.concat(notes, '&'), most and most + 0
 end
 
--- Whether its group may hold one permit more. With a cap `groups` exists while permits are held.
+-- Whether the group may hold a permit more. With a cap `groups` exists while permits are held.
 local function has_room(groups, group, held, cap)
   local own = redis.call('HGET', groups, group)
   return (own or held == 0 or redis.call('EXISTS', groups) == 1) and (own or 0) + 1 <= cap

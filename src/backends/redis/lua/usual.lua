@@ -1,9 +1,10 @@
--- Fragment of acquire.lua: usual cases besides one free permit, each nil where it does not apply.
+-- Fragment of acquire.lua: usual cases besides one free permit. A function gives nil if its case
+-- does not apply.
 
 -- Permits for many are free.
 local function grant_many(tickets, info, ids, run, token, held)
   local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
-  -- Tokens are written as a common start and six digits: printing a whole one takes as long as a
+  -- Tokens are written as a common start and six digits: printing a whole token takes as long as a
   -- Redis call.
   local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
   if digits + total > 1000000 then
@@ -29,9 +30,9 @@ local function grant_many(tickets, info, ids, run, token, held)
   return string.format('*%d %d ', total, held) .. token
 end
 
--- A permit is free. `top`: nil, or ' top:' and the first slot from which on none is in use;
+-- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use;
 -- `label`:
--- with the group; `rules`: what the state says behind that.
+-- with the group; `rules`: the state behind that.
 local function grant_one(tickets, info, id, run, token, held, top, label, rules)
   local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
   local slot = not top and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
@@ -83,7 +84,7 @@ local function attempt(tickets, info, text, run, token, held, more)
     local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
     return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
   elseif free > 0 and held >= 0 and (not more or string.find(more, '^ top:%d+$')) then
-    -- An id, or a request of one permit with no costs, where no rules are named.
+    -- An id, or a request of one permit with no costs and no rules.
     local id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
     id = id or string.match(text, '^%??([^|]+)$')
     local label = (group or '') == '' and run.label or run.label .. ' ' .. group
