@@ -281,10 +281,8 @@ export class Sampler {
 
   #note(name: string, see: (semaphore: WatchedSemaphore, now: number) => Found): void {
     const { clock, names = [] } = this.#options;
-    let semaphore = this.#watched.get(name);
-    if (semaphore === undefined) {
-      this.#watched.set(name, (semaphore = new WatchedSemaphore(name)));
-    }
+    const semaphore = this.#watched.get(name) ?? new WatchedSemaphore(name);
+    this.#watched.set(name, semaphore);
     const found = see(semaphore, clock.monotonic());
     const isKept = this.#watches.has(name) || names.includes(name);
     if (semaphore.isGone && !isKept) {

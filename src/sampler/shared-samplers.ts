@@ -19,11 +19,9 @@ export function sharedSampler(
   const byKind = samplers.get(backend) ?? new Map<string, Sampler>();
   samplers.set(backend, byKind);
   const kind = JSON.stringify([prefix, ...names]);
-  let sampler = byKind.get(kind);
-  if (sampler === undefined) {
-    const time = clock ?? backend.clock ?? systemClock;
-    sampler = new Sampler(backend, { prefix, clock: time, interval: INTERVAL_MS, names });
-    byKind.set(kind, sampler);
-  }
+  const time = clock ?? backend.clock ?? systemClock;
+  const options = { prefix, clock: time, interval: INTERVAL_MS, names };
+  const sampler = byKind.get(kind) ?? new Sampler(backend, options);
+  byKind.set(kind, sampler);
   return sampler;
 }

@@ -74,28 +74,21 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
   const [ofHolders, ofWaiters] = [linesOf(holders), linesOf(waiters)];
   const gap: Line[] = roomy && ofHolders > 0 && ofWaiters > 0 ? [[]] : [];
   const room = size.rows - gap.length;
-  const forOther = (own: number, other: number): number =>
-    Math.min(other, Math.max(Math.floor(room / 3), room - own));
-  const above = inHolders
-    ? Math.min(ofHolders, room - forOther(ofHolders, ofWaiters))
-    : forOther(ofWaiters, ofHolders);
-  const below = inHolders ? forOther(ofHolders, ofWaiters) : room - above;
+  const [own, other] = inHolders ? [ofHolders, ofWaiters] : [ofWaiters, ofHolders];
+  const forOther = Math.min(other, Math.max(Math.floor(room / 3), room - own));
+  const above = inHolders ? Math.min(own, room - forOther) : forOther;
+  const below = inHolders ? forOther : room - forOther;
+  const [holder, waiter] = inHolders
+    ? [view.selected]
+    : [undefined, view.selected - holders.length];
   const { columns } = size;
   const known = <R>(table: readonly Column<R>[]): readonly Column<R>[] =>
     columns >= WIDE ? table : table.filter(({ head }) => !IDS.includes(head));
   const holderTable = known(holderColumns((holder) => view.ticketTimes.expiresSoon(holder)));
   return [
-    ...sectionLines(holderTable, holders, {
-      columns,
-      rows: above,
-      selected: inHolders ? view.selected : undefined,
-    }),
+    ...sectionLines(holderTable, holders, { columns, rows: above, selected: holder }),
     ...gap,
-    ...sectionLines(known(WAITER_COLUMNS), waiters, {
-      columns,
-      rows: below,
-      selected: inHolders ? undefined : view.selected - holders.length,
-    }),
+    ...sectionLines(known(WAITER_COLUMNS), waiters, { columns, rows: below, selected: waiter }),
   ];
 }
 
