@@ -44,14 +44,14 @@ describe('connecting of redsem', () => {
     const adapter: ClientAdapter = ({ onError }) => {
       const outcome = outcomes.shift();
       events.push('create');
-      const connect = async (): Promise<unknown> => {
+      const open = async (): Promise<unknown> => {
         if (!(outcome instanceof Error)) return outcome === undefined ? 0 : never();
         onError(outcome);
         // Some say no more than this.
         throw new Error('Connection is closed.');
       };
       const server: Pick<Server, 'disconnect'> = { disconnect: () => events.push('disconnect') };
-      return { ...(server as Server), connect };
+      return { ...(server as Server), connect: open };
     };
     const given = { ...settings, tls: secure ? {} : undefined };
     const result = await connect(given, Infinity, adapter).then(
