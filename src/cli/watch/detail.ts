@@ -78,7 +78,7 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
   const forOther = Math.min(other, Math.max(Math.floor(room / 3), room - own));
   const above = inHolders ? Math.min(own, room - forOther) : forOther;
   const below = inHolders ? forOther : room - forOther;
-  const [holder, waiter] = inHolders
+  const [holderAt, waiterAt] = inHolders
     ? [view.selected]
     : [undefined, view.selected - holders.length];
   const { columns } = size;
@@ -86,9 +86,9 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
     columns >= WIDE ? table : table.filter(({ head }) => !IDS.includes(head));
   const holderTable = known(holderColumns((holder) => view.ticketTimes.expiresSoon(holder)));
   return [
-    ...sectionLines(holderTable, holders, { columns, rows: above, selected: holder }),
+    ...sectionLines(holderTable, holders, { columns, rows: above, selected: holderAt }),
     ...gap,
-    ...sectionLines(known(WAITER_COLUMNS), waiters, { columns, rows: below, selected: waiter }),
+    ...sectionLines(known(WAITER_COLUMNS), waiters, { columns, rows: below, selected: waiterAt }),
   ];
 }
 
