@@ -9,20 +9,20 @@ export const limitCommand: Command = {
   synopsis: '[OPTION…] NAME [N | +N | -- -N | none]',
   summary: 'change how many permits a semaphore has',
   description: `
-Stores N as the limit of NAME. It counts for every process from its next call on, whatever limit that
-was started with, and is kept until a day after the last use. Waiters get new permits at once; holders
-keep theirs when the limit shrinks. 0 pauses NAME: holders keep their permits, requests wait.
-+N and -N change the limit by N in one step and print the new one; -N needs -- before it. none removes
+Stores N as the limit of NAME. It counts for every process from its next call on, whatever limit the
+process was started with, and is kept until a day after the last use. Waiters get new permits at once;
+holders keep their permits when the limit shrinks. 0 pauses NAME: holders keep their permits, requests wait.
++N and -N change the limit by N in one step and print the new limit; -N needs -- before it. none removes
 the stored limit: the limit that each process was started with counts again. Without N: prints the limit,
 or ? when no process has named a limit. On a terminal a line confirms a change.`,
   options: {},
   examples: {
     'redsem limit deploys 5': 'five at once from now on',
     'redsem limit deploys': 'prints 5',
-    'redsem limit deploys 0': 'no new ones until another limit is set',
+    'redsem limit deploys 0': 'no new permits until another limit is set',
     'redsem limit deploys +2': 'two more than now',
     'redsem limit -- deploys -2': 'two less',
-    'redsem limit deploys none': 'what each process was started with counts again',
+    'redsem limit deploys none': 'the limit of each process counts again',
   },
   arguments: [1, 2],
   run: (args) => {
@@ -47,8 +47,8 @@ export const rateCommand: Command = {
   description: `
 Stores a rate for NAME: at most N permits are granted in each second (s), minute (m), hour (h) or day (d),
 besides its limit; 100/15m is 100 in 15 minutes. It counts for every process from its next call on,
-whatever rate that was started with, and is kept until a day after the last use. Waiters get at once what it allows;
-earlier grants still count. none: no rate in any process. Without a rate: prints the rate that counts, or none.`,
+whatever rate the process was started with, and is kept until a day after the last use. Waiters get the permits that
+it allows at once; earlier grants still count. none: no rate in any process. Without a rate: prints the rate that counts, or none.`,
   options: {
     '--burst N':
       'how many at once after a pause; default 1: one permit each time its share of the period is over',
@@ -82,7 +82,7 @@ export const budgetCommand: Command = {
   description: `
 Stores a budget for NAME: permits that cost N in all are granted in each second (s), minute (m), hour (h) or day (d),
 besides its limit and its rate; 9000/15m is 9000 in 15 minutes. It counts for every process from its next call on,
-whatever budget that was started with, and is kept until a day after the last use. none: it holds no request back.
+whatever budget the process was started with, and is kept until a day after the last use. none: it holds no request back.
 Without an amount: prints the budget that counts and how much of it is used, or none.`,
   options: { '--burst N': 'how much at once after a pause; default: the amount' },
   examples: {

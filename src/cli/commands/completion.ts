@@ -17,7 +17,7 @@ const SHELL_NAMES = Object.keys(SHELLS).join(' ');
 export function completionOf(allCommands: () => Promise<Commands>): Command {
   return {
     synopsis: 'bash|zsh|fish',
-    summary: 'print what completes commands and names in a shell',
+    summary: 'print a script that completes commands and names in a shell',
     description: `
 Prints a script that completes commands, options and the names of semaphores. Names come from "redsem list",
 with the server that $REDIS_URL names.`,

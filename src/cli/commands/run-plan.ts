@@ -18,7 +18,7 @@ export const RUN_OPTIONS: Options = {
   '--burst N': 'with --rate: how many at once after a pause; default 1',
   '--budget NAME=N/UNIT …':
     'grant permits that cost at most N in a second, minute, hour or day; up to 4. A budget that "redsem budget" stored counts instead',
-  '--cost NAME=N …': 'what the permit costs of a budget; may be given several times',
+  '--cost NAME=N …': 'the cost of the permit in a budget; may be given several times',
   '--permits K': 'how many to take at once; default 1',
   '-t, --timeout TIME':
     'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',

@@ -29,7 +29,7 @@ However many pages are open, the Redis server gets at most 5 calls a second. SIG
   options: {
     '--listen ADDRESS:PORT': `where; default ${DEFAULT_ADDRESS}, port 0: any`,
     '--token TEXT':
-      'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
+      'the token that the page asks for, 16 characters or more; default: a new token. Other users of the machine can see command lines',
     '--token-file FILE': 'the same, from the first line of a file',
     '--actions': 'let the page change limits and revoke tickets',
     '--read-only': 'only show; the default',
