@@ -150,7 +150,7 @@ export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
 /** The options of `tryAcquire` and `tryUse`. */
-export type TryAcquireOptions = Pick<AcquireOptions, 'permits'>;
+export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'group' | 'cost'>;
 
 /** The options of `close`. */
 export interface CloseOptions {
@@ -204,13 +204,18 @@ export interface ResolvedOptions
   readonly budgets: Budgets | undefined;
 }
 
-export interface ResolvedAcquire extends Required<Pick<AcquireOptions, 'signal' | 'onWaiting'>> {
-  /** Infinity: no limit. */
-  readonly timeout: number;
+/** What a request asks for. */
+export interface ResolvedTry {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
   readonly cost: Costs | undefined;
+}
+
+export interface ResolvedAcquire
+  extends ResolvedTry, Required<Pick<AcquireOptions, 'signal' | 'onWaiting'>> {
+  /** Infinity: no limit. */
+  readonly timeout: number;
 }
 
 const DEFAULT_TTL = 30_000;
@@ -225,7 +230,7 @@ const RETRY_OPTIONS = optionNames('min max factor jitter');
 const REPLICA_OPTIONS = optionNames('atLeast timeout');
 const RATE_OPTIONS = optionNames('permits per burst');
 const CLOSE_OPTIONS = optionNames('drain');
-const TRY_OPTIONS = optionNames('permits');
+const TRY_OPTIONS = optionNames('permits group cost');
 
 /** `known`: the options that the constructor takes. */
 export function resolveOptions(
@@ -321,10 +326,15 @@ export function resolveClose(options: CloseOptions): number {
   return milliseconds('drain', drain, 0, LONGEST_TIMER);
 }
 
-/** How many permits `tryAcquire` asks for. */
-export function resolveTry(options: TryAcquireOptions = {}): number {
+/** `budgets`: the names that a cost may have. */
+export function resolveTry(options: TryAcquireOptions = {}, budgets?: Budgets): ResolvedTry {
   checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
-  return checkPermits(options.permits);
+  const { permits, cost } = options;
+  return {
+    permits: checkPermits(permits),
+    order: resolveOrder(options),
+    cost: resolveCosts('cost', cost, budgets),
+  };
 }
 
 /**

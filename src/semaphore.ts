@@ -168,9 +168,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, in one round trip. Gives null when no permit is free, other requests wait, or the rate
-   * allows no permit now.
-   * @param options `permits`: how many to take, 1 to the limit, default 1
+   * One try, in one round trip: all that it asks for, or nothing. Gives null when no permit is free,
+   * other requests are before it, the rate or a budget does not allow it now, or its group holds
+   * `groupLimit` permits.
+   * @param options `permits`: how many to take, 1 to the limit, default 1; `group` and `cost` as in
+   *   `AcquireOptions`
    * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
    *   limit in the backend
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
@@ -183,9 +185,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
-    const permits = resolveTry(options);
-    checkMostPermits(this.#link.backend, permits);
-    const lease = await this.#link.acquire({ permits });
+    const wanted = resolveTry(options, this.#link.options.budgets);
+    checkRequest(this.#link.backend, wanted);
+    const lease = await this.#link.acquire(wanted);
     return lease === undefined ? null : this.#keep(lease);
   }
 

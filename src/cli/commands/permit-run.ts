@@ -74,7 +74,7 @@ async function take(
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
   const note = quiet ? undefined : noteWaiting(semaphore);
   try {
-    if (skipIfBusy) return await semaphore.tryAcquire({ permits });
+    if (skipIfBusy) return await semaphore.tryAcquire({ permits, cost });
     return await semaphore.acquire({ permits, cost, signal, ...patience, ...note?.heard });
   } catch (error) {
     // The message begins with the library's name of the option.

@@ -38,6 +38,32 @@ export const budgetCases: CaseGroup = {
       expect((await here.inspect()).budgets?.['tokens']?.used, 'a debt').to.be.within(998, 1000);
     },
 
+    'charge a try in full or not at all, and give null while the rate or a budget refuses it': async (
+      scope,
+    ) => {
+      const per = 31_536_000_000;
+      const budgets = { tokens: { amount: 1000, per }, images: { amount: 2, per } };
+      const rate = { permits: 2, burst: 2, per };
+      const [here, there] = scope.pair({ limit: 9, budgets, rate });
+      const first = await here.tryAcquire({ cost: { tokens: 900, images: 1 } });
+      expect(await there.tryAcquire({ cost: { tokens: 200 } })).to.equal(null);
+      expect(await there.tryAcquire({ cost: { tokens: 50, images: 2 } })).to.equal(null);
+      const used = async () => {
+        const state = (await there.inspect()).budgets;
+        return [state?.['tokens'], state?.['images']].map((one) => Math.round(one?.used ?? NaN));
+      };
+      expect(await used(), 'all or none').to.deep.equal([900, 1]);
+      await first?.release({ spent: { tokens: 300 } });
+      const spend = (cost: Record<string, number>) =>
+        there.tryUse((handle) => void (handle.spent = { tokens: 100 }), { cost });
+      expect(await spend({ tokens: 800 })).to.deep.equal({ ran: false });
+      expect(await spend({ tokens: 600 })).to.deep.equal({ ran: true, result: undefined });
+      expect(await used(), 'settled').to.deep.equal([400, 1]);
+      expect(await here.tryAcquire({ cost: { images: 1 } }), 'no rate').to.equal(null);
+      expect(await used()).to.deep.equal([400, 1]);
+      expect(await here.inspect()).to.include({ held: 0, waiting: 0 });
+    },
+
     'settle what use has spent': async (scope) => {
       const [here] = scope.pair({ limit: 9, budgets: BUDGETS });
       await here.use((handle) => void (handle.spent = { tokens: 10 }), { cost: { tokens: 800 } });
@@ -116,6 +142,27 @@ export const budgetCases: CaseGroup = {
         'groupLimit',
       );
     },
+
+    'a try of a group at its limit gives null, and other groups get permits beside its waiters':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 4, groupLimit: 2 });
+        const first = await here.tryAcquire({ group: 'a' });
+        expect(await there.tryAcquire({ group: 'a', permits: 2 }), 'all or none').to.equal(null);
+        const second = await there.tryAcquire({ group: 'a' });
+        expect(await here.tryAcquire({ group: 'a' })).to.equal(null);
+        const waiting = there.acquire({ group: 'a' });
+        await scope.untilWaiting(1);
+        const other = await here.tryAcquire({ group: 'b' });
+        const plain = await there.tryAcquire();
+        const { holders, ...state } = await here.inspect();
+        expect(state).to.include({ held: 4, waiting: 1 });
+        expect(holders.map(({ group }) => group)).to.have.members(['a', 'a', 'b', undefined]);
+        for (const handle of [first, other, plain]) await handle?.release();
+        await waiting;
+        expect(await there.tryAcquire({ group: 'a' })).to.equal(null);
+        await second?.release();
+        expect(await there.tryAcquire({ group: 'a' })).not.to.equal(null);
+      },
 
     'requests without a group are one, and more permits than the group limit are refused': async (
       scope,

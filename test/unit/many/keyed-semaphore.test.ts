@@ -62,6 +62,17 @@ describe('a keyed semaphore', () => {
     expect(await reasonOf(keyed.tryUse('a', 5 as never))).to.be.instanceOf(TypeError);
   });
 
+  it('makes a try with a group and a cost', async () => {
+    const budgets = { tokens: { amount: 10, per: 1000 } };
+    const keyed = new KeyedSemaphore(backend, { limit: 9, groupLimit: 1, budgets });
+    const cost = { tokens: 9 };
+    expect(await keyed.tryUse('a', () => 'ran', { cost })).to.include({ ran: true });
+    expect(await keyed.tryUse('a', () => 'ran', { cost })).to.deep.equal({ ran: false });
+    expect(await keyed.tryAcquire('b', { group: 'x', cost })).to.include({ held: true });
+    expect(await keyed.tryAcquire('b', { group: 'x' })).to.equal(null);
+    await keyed.close();
+  });
+
   it('gives the listeners that its close calls no permit of another key [P8]', async () => {
     const keyed = new KeyedSemaphore(backend, { limit: 1 });
     const handle = await keyed.acquire('a');
