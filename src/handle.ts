@@ -1,5 +1,5 @@
 import { resolveCosts } from './arguments/budgets.js';
-import { checkOptions, optionNames } from './arguments/known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 import { quoted, showAs } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
 import { checkType } from './arguments/validation.js';
@@ -26,8 +26,6 @@ export interface ReleaseOptions {
    */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
-
-const RELEASE_OPTIONS = optionNames('spent');
 
 /** Emits a warning of the semaphore; false if no listener gets it. */
 export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
@@ -169,7 +167,7 @@ export class Handle extends LossEmitter {
    */
   release(options?: ReleaseOptions): Promise<boolean> {
     try {
-      if (options !== undefined) checkOptions(options, RELEASE_OPTIONS);
+      if (options !== undefined) checkOptions(options, 'spent');
       if (options?.spent !== undefined) this.spent = options.spent;
     } catch (error) {
       return Promise.reject(error);

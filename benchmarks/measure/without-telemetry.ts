@@ -19,7 +19,7 @@ export const withoutTelemetry: Plugin = {
       if (path === `${source}telemetry.ts`) {
         removed = true;
         // Code that reached it after all would fail at once.
-        const contents = 'export const telemetry = {}; export const traceEach = undefined;';
+        const contents = 'export const telemetry = {};';
         return { contents, loader: 'ts' };
       }
       const text = await readFile(path, 'utf8');

@@ -96,7 +96,7 @@ export class SemaphoreLink implements Owner {
     this.options = options;
     this.call = { key, limit, client: client.name };
     this.place = placeOf(key);
-    this.lane = backend.laneOf?.(key) ?? '';
+    this.lane = backend.laneOf?.(key) ?? key.prefix;
     // Semaphores of different lanes may be on different servers.
     const isLone = backend.laneOf === undefined;
     this.serverClock = isLone ? client.serverClock : new ServerClock(clock);

@@ -290,7 +290,5 @@ describeOnBoth('a rate', (make) => {
     }));
     expect(await one.backend.acquireTogether?.(calls)).to.equal(undefined);
     expect(kinds(await only(one.backend.acquire(calls.slice(0, 1))))).to.deep.equal(['busy']);
-    const named = calls.map((call) => ({ ...call, rate: RATE }));
-    expect(await one.backend.acquireTogether?.(named.slice(1))).to.equal(undefined);
   });
 });

@@ -3,7 +3,6 @@ import type * as port from '../backend.js';
 import { checkOptions } from '../../arguments/known-options.js';
 import { checkClock } from '../../options.js';
 import { systemClock, type Clock } from '../../time/clock.js';
-import { allOrNone } from '../all-or-none.js';
 import { overviewOf } from '../overview-of.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
@@ -66,12 +65,11 @@ export class MemoryBackend implements port.Backend {
   acquireTogether(
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
-    const together = allOrNone(calls);
     const now = this.#now();
     const isFreeNow = (call: port.AcquireCall): boolean =>
       this.#on(call.key, now, (semaphore) => isFree(semaphore, call, now));
-    return together?.every(isFreeNow) === true
-      ? this.#each(together, acquire)
+    return calls.every(isFreeNow)
+      ? this.#each(calls, acquire)
       : this.#reply(calls.length, undefined);
   }
 

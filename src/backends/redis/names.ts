@@ -2,7 +2,7 @@ import type { NamePage, SemaphoreKey } from '../backend.js';
 import { LIST_PAGE } from '../protocol.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
-import { keysStart, nameOfTag, stripesKeyOf } from './keys.js';
+import { nameOfTag, stripesKeyOf } from './keys.js';
 import { runScript } from './script-runner.js';
 import { textOf, UnexpectedReplyError } from './wire-text.js';
 
@@ -18,8 +18,7 @@ export async function listNames(
   prefix: string,
   cursor: string,
 ): Promise<NamePage> {
-  const start = keysStart(prefix);
-  const count = String(LIST_PAGE);
+  const [start, count] = [`${prefix}:`, String(LIST_PAGE)];
   if (connection.eachMaster === undefined) {
     const { names, next } = await scan(connection, [start], [cursor || '0', count]);
     return { names, cursor: next === '0' ? '' : next };
