@@ -52,6 +52,8 @@ interface NodeRedisCluster {
 interface OneConnection extends Duplicable {
   sendCommand(args: string[], options?: object): Promise<unknown>;
   readonly isReady?: boolean;
+  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
+  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -99,7 +101,8 @@ const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
 function scriptsOf(client: NodeRedisClient): Scripts {
-  const one = isOneConnection(client) ? client : undefined;
+  const isOne = isOneConnection(client) && client.options?.keyPrefix === undefined;
+  const one = isOne ? client : undefined;
   return {
     runBySha: (sha1, keys, args) =>
       one?.isReady === true
