@@ -6,8 +6,9 @@ import type { BackoffOptions } from './time/backoff.js';
 import { type Clock, LONGEST_TIMER, systemClock } from './time/clock.js';
 import {
   type BudgetOptions,
+  byBudget,
   LONGEST_PERIOD,
-  resolveBudgets,
+  resolveBudget,
   resolveCosts,
 } from './arguments/budgets.js';
 import {
@@ -258,7 +259,7 @@ export function resolveOptions(
     replicas: resolveReplicas(options.replicas),
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
-    budgets: resolveBudgets(options.budgets),
+    budgets: options.budgets && byBudget('budgets', options.budgets, resolveBudget),
     groupLimit: resolveGroupLimit(options.groupLimit),
     clock: checkClock(clock),
     keeper,

@@ -45,12 +45,6 @@ export function resolveBudget(option: string, given: BudgetOptions): Rate {
   return { permits, per, burst: integer(`${option}.burst`, given.burst ?? permits, 1) };
 }
 
-export function resolveBudgets(
-  given: Readonly<Record<string, BudgetOptions>> | undefined,
-): Budgets | undefined {
-  return given && byBudget('budgets', given, resolveBudget);
-}
-
 /**
  * The cost of a request, or the units that a ticket has spent. `known`: the names that are allowed;
  * undefined: any.
@@ -71,7 +65,7 @@ export function resolveCosts(
 }
 
 /** Without a prototype, so that every name in it is the name of a budget. */
-function byBudget<Given, Resolved>(
+export function byBudget<Given, Resolved>(
   option: string,
   given: Readonly<Record<string, Given>>,
   resolve: (option: string, value: Given) => Resolved,

@@ -71,7 +71,7 @@ function grantsOf(byArrival: readonly Standing[], time: number): Standing[] {
     if (flow !== undefined) flow.waiting.push(one);
     else {
       const { tag = time + costOf(one.permits, one.order) } = one;
-      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, place: 0 });
+      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, index: 0 });
     }
   }
   const heads = new Heap<Flow>(

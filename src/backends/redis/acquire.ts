@@ -37,11 +37,11 @@ export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
+function requestsText({ requests, maxWaiting, ...call }: AcquireCall): string {
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
-  const rules = rulesText(terms);
+  const rules = rulesText(call);
   const isPlain = most === '' && rules === '' && requests.every(isPlainRequest);
   const first = requests[0];
   // The script reads a single id faster as it is.
@@ -52,9 +52,9 @@ function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
   }
   const ids = listText(requests.map(({ id }) => id));
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
-  const places = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
+  const arrivals = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
   const orders = listText(requests.map(({ order, cost }) => orderText(order, cost)));
-  return [ids, requests.map(kindOf).join(''), places, orders, most, rules].join('|');
+  return [ids, requests.map(kindOf).join(''), arrivals, orders, most, rules].join('|');
 }
 
 function isPlainRequest(request: TicketRequest): boolean {
@@ -120,10 +120,10 @@ function verdictOf(text: string): AcquireVerdict | undefined {
 
 const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}),(\d{0,16}))?$/;
 
-/** `q` and the place, and where the request asked for it `,position,waiting,estimate`. */
+/** `q` and the arrival, and if the request asked for it `,position,waiting,estimate`. */
 function queuedOf(text: string): AcquireVerdict | undefined {
-  const [, place, position, waiting, estimate] = QUEUED.exec(text) ?? [];
-  const arrival = Number(place);
+  const [, number, position, waiting, estimate] = QUEUED.exec(text) ?? [];
+  const arrival = Number(number);
   if (!Number.isSafeInteger(arrival)) return undefined;
   if (waiting === undefined) return { kind: 'queued', arrival };
   const progress = {

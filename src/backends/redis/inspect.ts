@@ -78,13 +78,13 @@ const OVERVIEW = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ((?:\d{1,16}(?:,(?=\d)|(?= )
 
 function overviewOf(text: string, now: number): port.OverviewReply {
   if (text.startsWith('!')) return { error: text.slice(1) };
-  const [, held, waiting, place = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
+  const [, held, waiting, arrival = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
   if (state === undefined) throw new UnexpectedReplyError('overview', text);
   return {
     ...(readState(state, now).limit ?? { limit: undefined, limitFrom: undefined }),
     held: Number(held),
     waiting: Number(waiting),
-    oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(place)),
+    oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(arrival)),
     tokens: list(tokens, ',').map(Number),
   };
 }
@@ -105,16 +105,16 @@ function holderOf(line: string, now: number): port.HolderState {
   };
 }
 
-/** `id lives tag place ttl label priority weight group`. */
+/** `id lives tag arrival ttl label priority weight group`. */
 function waiterOf(line: string): Standing {
-  const [id = '', lives, tag = '', place = '', , label = '', ...options] = line.split(' ');
+  const [id = '', lives, tag = '', arrival = '', , label = '', ...options] = line.split(' ');
   const [priority = '0', weight = '1', group = ''] = options;
   return {
     id,
     label: decoded(label),
     permits: parseTicketId(id)?.permits ?? 1,
     order: { priority: Number(priority), weight: Number(weight), group: decoded(group) },
-    arrival: Number(place),
+    arrival: Number(arrival),
     tag: /^\d+$/.test(tag) ? Number(tag) : undefined,
     parked: tag === 'p',
     living: lives === '1',

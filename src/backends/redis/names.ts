@@ -23,11 +23,11 @@ export async function listNames(
     const { names, next } = await scan(connection, [start], [cursor || '0', count]);
     return { names, cursor: next === '0' ? '' : next };
   }
-  const [place = 0, from = '0'] = cursor.split(' ');
-  const master = (await connection.eachMaster())[Number(place)];
+  const [index = 0, from = '0'] = cursor.split(' ');
+  const master = (await connection.eachMaster())[Number(index)];
   if (master === undefined) return { names: [], cursor: '' };
   const { names, next } = await scan(master, [], [from, count, start]);
-  return { names, cursor: next === '0' ? `${Number(place) + 1} 0` : `${place} ${next}` };
+  return { names, cursor: next === '0' ? `${Number(index) + 1} 0` : `${index} ${next}` };
 }
 
 /** Names are between braces: `cursor}tag}tag…`. */

@@ -21,12 +21,12 @@ export interface Operation<C extends Call, R> {
   /** The argument of one semaphore. An empty text would end the run. */
   argument(call: C): string;
   /** Undefined: the script gives no such reply. */
-  read(reply: ReplyPart, call: C): R | undefined;
+  read(answer: Answer, call: C): R | undefined;
 }
 
 /** The reply to one call. */
-export interface ReplyPart {
-  /** The answer of the operation. */
+export interface Answer {
+  /** What the operation says. */
   readonly body: string;
   readonly common: Reply;
   readonly askAgainAt: number | undefined;
@@ -65,7 +65,7 @@ export function scriptCall<C extends Call>(
   };
 }
 
-/** `time|part|part…`, a part for each call. */
+/** `time|answer|answer…`, an answer for each call. */
 export function readReplies<C extends Call, R>(
   reply: unknown,
   calls: readonly C[],
@@ -80,8 +80,8 @@ export function readReplies<C extends Call, R>(
   const serverTime = milliseconds(time);
   return calls.map((call, i) => {
     const text = parts[i + 1] ?? '';
-    const part = partOf(text, serverTime);
-    const read = part && operation.read(part, call);
+    const answer = answerOf(text, serverTime);
+    const read = answer && operation.read(answer, call);
     if (read === undefined) throw new UnexpectedReplyError(operation.script.name, text);
     return read;
   });
@@ -90,7 +90,7 @@ export function readReplies<C extends Call, R>(
 const NO_GRANTS: readonly PushedGrant[] = [];
 
 /** `body`, or `body/limit/grants/time to ask again`; mostly the body alone. */
-function partOf(text: string, serverTime: number): ReplyPart | undefined {
+function answerOf(text: string, serverTime: number): Answer | undefined {
   if (!text.includes('/')) {
     const common = { serverTime, grants: NO_GRANTS, storedLimit: undefined, otherLimit: undefined };
     return { body: text, common, askAgainAt: undefined, isTurn: false };

@@ -86,8 +86,8 @@ export function slotsOf(text: string, most: number = MOST_PERMITS): number[] | u
   if (/^\d{1,15}$/.test(text)) return [Number(text)];
   if (!/^\d{1,15}(?:[,-]\d{1,15})*$/.test(text)) return undefined;
   const slots: number[] = [];
-  for (const part of text.split(',')) {
-    const [from = 0, to = from] = part.split('-').map(Number);
+  for (const range of text.split(',')) {
+    const [from = 0, to = from] = range.split('-').map(Number);
     if (to < from || slots.length + to - from >= most) return undefined;
     for (let slot = from; slot <= to; slot++) slots.push(slot);
   }
