@@ -104,9 +104,11 @@ export function quorum(
   });
 }
 
+const isArray = (value: unknown): boolean => Array.isArray(value);
+
 /** Each node by its index among all. */
 function indicesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
-  const isList = Array.isArray(lists) && lists.every((list) => Array.isArray(list));
+  const isList = isArray(lists) && lists.every(isArray);
   checkType(isList, 'lists', 'an array of arrays of names', lists);
   const indices = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(indices.flat());

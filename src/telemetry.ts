@@ -106,9 +106,14 @@ interface MessageChannel<Message> {
   publish(message: Message): void;
 }
 
+type AcquireChannel = Pick<
+  TracingChannel<string, AcquireContext>,
+  'hasSubscribers' | 'tracePromise'
+>;
+
 /** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */
 export const telemetry = {
-  acquire: tracingChannel('redsem:acquire') as TracingChannel<string, AcquireContext>,
+  acquire: tracingChannel<string, AcquireContext>('redsem:acquire') as AcquireChannel,
   wait: channel('redsem:wait') as MessageChannel<WaitMessage>,
   queue: channel('redsem:queue') as MessageChannel<QueueMessage>,
   grant: channel('redsem:grant') as MessageChannel<GrantMessage>,

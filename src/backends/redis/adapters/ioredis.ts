@@ -104,7 +104,7 @@ function copierOf(client: object): (() => Subscriber) | undefined {
     const ready = () => anyReady(client.nodes('master'), ({ status }) => status === 'ready');
     return () => ready().duplicate(COPY_OPTIONS);
   }
-  const canSubscribe = hasMethods<Duplicable>(client, 'duplicate', 'subscribe');
+  const canSubscribe = hasMethods<Duplicable & Subscriber>(client, 'duplicate', 'subscribe');
   return canSubscribe ? () => client.duplicate(COPY_OPTIONS) : undefined;
 }
 

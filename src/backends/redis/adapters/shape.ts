@@ -1,7 +1,10 @@
 import type { RedisConnection } from '../connection.js';
 
 /** Clients are recognized by their methods: the names of their classes differ between versions. */
-export function hasMethods<T extends object>(target: object, ...names: string[]): target is T {
+export function hasMethods<T extends object>(
+  target: object,
+  ...names: (keyof T & string)[]
+): target is T {
   return names.every((name) => typeof Reflect.get(target, name) === 'function');
 }
 
