@@ -250,6 +250,8 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
+    // The holder has stopped since the loss was found.
+    if (this.#release !== undefined) return;
     this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();
@@ -258,7 +260,7 @@ export class Handle extends LossEmitter {
 
   #check(): number {
     this.#isChecked = true;
-    return this.#lease.look();
+    return this.#lease.check();
   }
 
   #keepAlive(): void {

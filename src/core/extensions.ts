@@ -30,7 +30,8 @@ export class Extensions {
     this.#number = call.number;
   }
 
-  onReply(call: Call): void {
+  /** A call was answered, or has failed. */
+  endCall(call: Call): void {
     if (this.#call === call) this.#call = undefined;
   }
 

@@ -3,14 +3,11 @@ import type { PushedGrant, Ticket } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
-import type { LostReason } from '../errors.js';
-import { HandleLostError } from '../errors.js';
+import { HandleLostError, type LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
-import type { Instant } from '../time/clock.js';
-import { elapsedSince, instant, randomBy } from '../time/clock.js';
-import type { ValidityWindow } from '../time/server-clock.js';
-import { validityLeft, windowOf } from '../time/server-clock.js';
+import { elapsedSince, type Instant, instant, randomBy } from '../time/clock.js';
+import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
 import type { Verdict } from './operations.js';
@@ -21,16 +18,6 @@ import { Release } from './release.js';
  * for that.
  */
 const CLAIM_DELAY_MS = 50;
-
-export type Stage =
-  /** A request: its next call is gathering or under way. */
-  | 'sent'
-  /** A request: the backend has it in its queue, or its last call failed. It asks again. */
-  | 'waiting'
-  | 'held'
-  | 'lost'
-  /** A request that was refused or abandoned, or a lease that was given back. */
-  | 'over';
 
 /** Gets notice of what becomes of a lease. */
 export interface LeaseObserver {
@@ -51,7 +38,6 @@ export interface LeaseObserver {
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease extends Release {
-  stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
   /** Monotonic time since which it is held, or a little earlier. */
@@ -67,8 +53,6 @@ export class Lease extends Release {
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
   #lostAt = 0;
-  /** Its holder has stopped. */
-  #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
@@ -134,7 +118,7 @@ export class Lease extends Release {
    * As `remaining`, and a lease that is found over is lost from then on, also when a wall clock is
    * set back.
    */
-  look(): number {
+  check(): number {
     const { remaining } = this;
     if (remaining > 0) return remaining;
     // Notified on the next tick: this is called from getters.
@@ -159,7 +143,7 @@ export class Lease extends Release {
   }
 
   /** It is extended at that monotonic time, unless it was asked for earlier. */
-  extendAt(at: number, now: number): void {
+  #extendAt(at: number, now: number): void {
     this.#dueAt = at;
     this.#setBeat(now, this.remaining);
   }
@@ -171,13 +155,12 @@ export class Lease extends Release {
     else beats.wakeAround(now + dueIn, now);
   }
 
-  /** The same of the lease: it is extended in time, or over. */
-  beat(now: number, mayEnd: boolean): boolean {
+  /** Extends it in time, or ends it. True: it has ended. */
+  beat(now: number): boolean {
     if (this.stage !== 'held') return false;
     const { remaining } = this;
     if (remaining > 0) this.#extendIfDue(now, remaining);
-    else if (mayEnd) this.lose('expired', this.lastError);
-    else this.link.beats.wakeBy(now, now);
+    else this.lose('expired', this.lastError);
     return remaining <= 0;
   }
 
@@ -186,12 +169,9 @@ export class Lease extends Release {
     const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
-    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left()) this.#tellExtended();
+    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
+      this.#getObserver()?.onExtended();
     this.#setBeat(now, remaining);
-  }
-
-  #tellExtended(): void {
-    if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
   }
 
   get #isRenewing(): boolean {
@@ -202,7 +182,7 @@ export class Lease extends Release {
     this.#extensions ??= new Extensions();
     if (this.#extensions.isGathering) return;
     this.#extensions.isGathering = true;
-    this.link.toExtend.add(this);
+    this.link.batchers.renewals.add(this.link.toExtend, this);
   }
 
   /**
@@ -226,7 +206,7 @@ export class Lease extends Release {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    this.#extensions?.onReply(call);
+    this.#extensions?.endCall(call);
     if (verdict === 'extended') this.#onExtended(call);
     else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
   }
@@ -234,15 +214,15 @@ export class Lease extends Release {
   #onExtended(call: Call): void {
     this.#isReportedGone = false;
     // It was extended after its holder had given up: its ticket has no holder any more.
-    if (this.stage === 'lost') return this.withdraw();
+    if (this.loss !== undefined) return this.withdraw();
     if (this.stage !== 'held') return;
     this.#confirm(call.sent);
     if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= this.link.keep?.(this);
-    this.#tellExtended();
+    this.#getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
+    this.#extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
     this.#extensions?.onConfirmed(call);
   }
 
@@ -252,23 +232,22 @@ export class Lease extends Release {
     this.#isClaimed = true;
     if (this.#extensions !== undefined) this.#extensions.failures = 0;
     this.lastError = undefined;
-    const left =
-      this.#window && this.#window.duration - elapsedSince(this.#window.from, link.clock);
-    if (ttl - elapsedSince(sent, link.clock) <= (left ?? 0)) return;
-    this.#window = { from: sent, duration: ttl };
+    if (validityLeft(sent, ttl, link.clock) > this.#leftHere())
+      this.#window = { from: sent, duration: ttl };
   }
 
   #onGone(reason: 'missing' | 'revoked'): void {
-    // Under its id there may be another ticket by now, which has no holder.
-    if (this.#isReportedGone && reason === 'missing') this.withdraw();
+    const mayBeAnother = this.#isReportedGone && reason === 'missing';
     this.#isReportedGone = false;
     this.lose(reason);
+    // Under its id there may be another ticket by now, which has no holder.
+    if (mayBeAnother) this.withdraw();
   }
 
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    this.#extensions?.onReply(call);
+    this.#extensions?.endCall(call);
     const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
@@ -277,7 +256,7 @@ export class Lease extends Release {
     this.#extensions.failures += 1;
     this.lastError = error;
     const now = clock.monotonic();
-    this.extendAt(now + pause, now);
+    this.#extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
     const failure = this.link.failure('extending', error);
     this.#extensions.end(() => failure);
@@ -295,30 +274,22 @@ export class Lease extends Release {
     const error = new HandleLostError(name, this.id, reason, cause);
     this.loss = error;
     this.#lostAt = clock.monotonic();
-    this.#stop('lost');
+    this.stage = 'over';
+    this.#stop();
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    if (telemetry.lost.hasSubscribers) {
-      const heldFor = this.#lostAt - this.heldSince;
-      telemetry.lost.publish({ name, id: this.id, reason, heldFor });
-    }
-    if (isHeardNow) this.#notifyLost(error);
-    else process.nextTick(() => this.#notifyLost(error));
+    const heldFor = this.#lostAt - this.heldSince;
+    telemetry.lost.publish({ name, id: this.id, reason, heldFor });
+    if (isHeardNow) this.#getObserver()?.onLost(error);
+    else process.nextTick(() => this.#getObserver()?.onLost(error));
   }
 
-  #notifyLost(error: HandleLostError): void {
-    // A holder that has stopped gets no notice of a loss that was found a moment ago.
-    if (!this.#isGivenBack) this.#getObserver()?.onLost(error);
-  }
-
-  /** `staysKnown`: until its release has ended. */
-  #stop(stage: 'lost' | 'over', staysKnown = false): void {
-    const wasHeld = this.stage === 'held';
-    if (this.stage !== 'lost') this.stage = stage;
-    if (wasHeld && !staysKnown) this.link.forget(this);
-    if (wasHeld) this.#kept?.stop();
-    if (wasHeld) this.link.onHeldNoMore(this.slots.length);
+  /** It is held no more. `staysKnown`: until its release has ended. */
+  #stop(staysKnown = false): void {
+    if (!staysKnown) this.link.forget(this);
+    this.#kept?.stop();
+    this.link.onHeldNoMore(this.slots.length);
     this.#extensions?.end(() => this.lossError());
   }
 
@@ -332,12 +303,12 @@ export class Lease extends Release {
     // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not
     // be left to expire.
     const now = this.link.clock.monotonic();
-    const remaining = this.stage === 'held' ? this.#left(now) : 0;
+    const wasHeld = this.stage === 'held';
+    const remaining = wasHeld ? this.#left(now) : 0;
     const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
-    this.#isGivenBack = true;
-    this.#stop('over', remaining > 0);
+    if (wasHeld) this.#stop(remaining > 0);
     if (about !== undefined) {
       released.then(
         (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
@@ -354,8 +325,10 @@ export class Lease extends Release {
 
   /** Its handle was garbage collected: it is left to expire. */
   letExpire(): void {
-    this.#stop('over');
-    if (telemetry.drop.hasSubscribers) telemetry.drop.publish({ name: this.name, id: this.id });
+    if (this.stage !== 'held') return;
+    this.stage = 'over';
+    this.#stop();
+    telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
   observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
@@ -374,7 +347,7 @@ export class Lease extends Release {
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
-  onGrant({ fencingToken }: PushedGrant): void {
+  takeGrant({ fencingToken }: PushedGrant): void {
     if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
   }
 

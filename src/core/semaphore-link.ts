@@ -1,24 +1,20 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
-import type { HeldHere } from '../errors.js';
-import { BackendError, ClosedError } from '../errors.js';
+import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { awaitAtMost } from '../time/call-timeout.js';
-import type { Clock, Instant } from '../time/clock.js';
-import { nextTick } from '../time/clock.js';
+import { type Clock, type Instant, nextTick } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
-import { ServerClock } from '../time/server-clock.js';
+import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
 import type { Bundle, Owner } from './batcher.js';
 import { Client } from './client.js';
 import type { Batchers } from './operations.js';
-import type { Release } from './release.js';
-import { Releases } from './release.js';
-import type { AcquireParams } from './request.js';
-import { Request } from './request.js';
+import { type Release, Releases } from './release.js';
+import { type AcquireParams, Request } from './request.js';
 import type { Lease } from './lease.js';
 import { Waiters } from './waiters.js';
 
@@ -48,7 +44,9 @@ export class SemaphoreLink implements Owner {
   readonly clock: Clock;
   readonly options: LinkOptions;
   readonly call: Call;
-  readonly place: string;
+  readonly key: SemaphoreKey;
+  readonly name: string;
+  readonly mapKey: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -58,9 +56,9 @@ export class SemaphoreLink implements Owner {
   readonly extendEvery: number;
   /** Kept alive by their semaphores. */
   readonly batchers: Batchers;
-  readonly toAcquire: Bundle<SemaphoreLink, Request>;
-  readonly toExtend: Bundle<SemaphoreLink, Lease>;
-  readonly toRelease: Bundle<SemaphoreLink, Release>;
+  readonly toAcquire: Bundle<SemaphoreLink, Request> = { owner: this, items: [] };
+  readonly toExtend: Bundle<SemaphoreLink, Lease> = { owner: this, items: [] };
+  readonly toRelease: Bundle<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
   readonly waiters: Waiters;
   readonly admin: Admin;
@@ -95,47 +93,44 @@ export class SemaphoreLink implements Owner {
     this.clock = clock;
     this.options = options;
     this.call = { key, limit, client: client.name };
-    this.place = placeOf(key);
+    this.key = key;
+    this.name = key.name;
+    this.mapKey = placeOf(key);
     this.lane = backend.laneOf?.(key) ?? '';
-    // Semaphores of different lanes may be on different servers.
-    const isLone = backend.laneOf === undefined;
-    this.serverClock = isLone ? client.serverClock : new ServerClock(clock);
     this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     this.batchers = client.batchers(this.lane, this.callTimeoutMs);
-    this.toAcquire = this.batchers.acquires.bundleOf(this);
-    this.toExtend = this.batchers.renewals.bundleOf(this);
-    this.toRelease = this.batchers.releases.bundleOf(this);
+    this.serverClock = this.batchers.serverClock;
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
-    this.deadlines = new Wakeup(clock, true, () => this.#wake('endIfOverdue'));
-    this.beats = new Wakeup(clock, false, () => this.#wake('beat'));
+    this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
+    this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
     this.waiters = new Waiters(this);
     this.admin = new Admin(this);
-    client.add(this);
+    client.semaphores.add(this.mapKey, this);
   }
 
-  get key(): SemaphoreKey {
-    return this.call.key;
-  }
-
-  get name(): string {
-    return this.call.key.name;
-  }
-
-  #wake(how: 'endIfOverdue' | 'beat'): void {
+  #wake(wakeup: Wakeup, how: 'endIfOverdue' | 'beat'): void {
     const now = this.clock.monotonic();
     let ended = 0;
-    for (const permit of this.permits.values())
-      if (permit[how]?.(now, ended < SLICE) === true) ended += 1;
+    for (const permit of this.permits.values()) {
+      if (permit[how]?.(now) === true) ended += 1;
+      // The others in the next turn of the event loop.
+      if (ended === SLICE) return wakeup.wakeBy(now, now);
+    }
   }
 
   /** Undefined when it was refused, which is an answer to `tryAcquire`. */
   acquire(params: AcquireParams): Promise<Lease | undefined> {
     const request = new Request(this, params);
-    // A telemetry subscriber may have ended it.
-    if (request.isPending) request.ask(request.started);
+    try {
+      // A telemetry subscriber may have ended it.
+      if (request.isPending) request.ask(request.started);
+    } catch (error) {
+      // A clock of the user's own has thrown.
+      request.abandon(error);
+    }
     return request.outcome;
   }
 
@@ -155,7 +150,7 @@ export class SemaphoreLink implements Owner {
   }
 
   /** What its holders have, and for how long. Undefined: nothing is held. */
-  get held(): HeldHere | undefined {
+  get #heldHere(): HeldHere | undefined {
     if (this.#held === 0) return undefined;
     const now = this.clock.monotonic();
     let since = now;
@@ -168,9 +163,11 @@ export class SemaphoreLink implements Owner {
     return { permits: this.#held, limit: this.limit, heldFor: now - since, label };
   }
 
-  /** The same of all objects of this semaphore. */
+  /** The same of all objects of this semaphore together. */
   get heldHere(): HeldHere | undefined {
-    return this.client.heldHere(this.place);
+    const held = this.client.semaphores.of(this.mapKey).flatMap((link) => link.#heldHere ?? []);
+    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
+    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
   }
 
   onHeld(permits: number): void {
@@ -194,11 +191,11 @@ export class SemaphoreLink implements Owner {
     this.serverClock.observe(sent, reply.serverTime);
     this.noteLimit(reply.storedLimit);
     if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.onGrants(this.key, reply.grants);
+    if (reply.grants.length > 0) this.client.handOut(this.key, reply.grants);
   }
 
   onReplyLost(): void {
-    this.client.askSoon(this.place);
+    for (const { waiters } of this.client.semaphores.of(this.mapKey)) waiters.askSoon();
   }
 
   /** `stored`: by `setLimit`, if it was. */
@@ -225,9 +222,7 @@ export class SemaphoreLink implements Owner {
     if (this.#otherLimit !== undefined) return;
     this.#otherLimit = otherLimit;
     const { name, call } = this;
-    if (telemetry.mismatch.hasSubscribers) {
-      telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
-    }
+    telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     this.#onOtherLimit?.(otherLimit);
   }
 

@@ -48,12 +48,13 @@ export class Waiters {
   #pauses = 0;
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
-  /** Interruptions of the subscription that it has seen, or in which no request waited. */
-  #interruptions = 0;
+  /** The subscription is back after an interruption: the server may have older data since. */
+  #searchesStrays = false;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
-    this.inbox = Inbox.of(link.client, link.key.prefix);
+    const { client, key } = link;
+    this.inbox = client.inboxes.one(key.prefix, () => new Inbox(client, key.prefix));
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
   }
 
@@ -63,8 +64,13 @@ export class Waiters {
     this.schedule();
   }
 
-  /** After a (re)subscription one try at once: a grant may have been pushed before it. */
-  onHealth(isHealthy: boolean): void {
+  /**
+   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
+   * may have been pushed before it. `isBack`: after an interruption.
+   */
+  onHealth(isHealthy: boolean, isBack: boolean): void {
+    if (this.#count === 0) return;
+    this.#searchesStrays ||= isBack;
     this.#startPause(0);
     // A try that is under way may have run before the subscription: once more behind it.
     if (isHealthy) this.tryAgain(true);
@@ -72,27 +78,24 @@ export class Waiters {
   }
 
   onStarted(): void {
-    if (this.#count === 0) this.#interruptions = this.inbox.interruptions;
     this.#count += 1;
     this.#publishCount();
   }
 
   /** A call was answered in time. */
-  onReply(): void {
+  noteReply(): void {
     this.#failingSince = undefined;
     this.#isOutageReported = false;
     this.listener?.onReply();
-    // Once after each interruption: the server may have been restarted with older data.
-    if (this.#interruptions === this.inbox.interruptions) return;
-    this.#interruptions = this.inbox.interruptions;
-    this.#link.client.searchStrays(this.#link.key, this.#link.call.limit);
+    if (this.#searchesStrays) this.#link.client.searchStrays(this.#link.call);
+    this.#searchesStrays = false;
   }
 
   /**
    * A call of a request that waits has failed. An outage needs no timer: a call without a reply
    * fails after min(ttl, 5000) ms, and is then tried again.
    */
-  onFailure(sentAt: number, error: unknown): void {
+  noteFailure(sentAt: number, error: unknown): void {
     this.#failingSince ??= sentAt;
     const since = this.#link.clock.monotonic() - this.#failingSince;
     if (this.#isOutageReported || since < OUTAGE_MS) return;

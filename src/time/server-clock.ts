@@ -1,5 +1,4 @@
-import type { Clock, Instant } from './clock.js';
-import { elapsedSince } from './clock.js';
+import { type Clock, elapsedSince, type Instant } from './clock.js';
 
 /**
  * How far two clocks may run apart between two replies, with room for the reading itself, in

@@ -1,5 +1,4 @@
-import type { Clock, Timer } from './clock.js';
-import { LONGEST_TIMER, nextTick, timerSource } from './clock.js';
+import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
 
 const shared = new WeakMap<Clock, SharedTimer>();
 
@@ -44,8 +43,8 @@ class SharedTimer {
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
   add(wakeup: Wakeup, now: number): void {
-    if (wakeup.place < 0) {
-      wakeup.place = this.#wakeups.push(wakeup) - 1;
+    if (wakeup.index < 0) {
+      wakeup.index = this.#wakeups.push(wakeup) - 1;
       if (wakeup.keepAlive) this.#keeping += 1;
     }
     // A timer that should have fired may belong to a fake clock that is gone.
@@ -55,13 +54,13 @@ class SharedTimer {
   }
 
   remove(wakeup: Wakeup): void {
-    if (wakeup.place < 0) return;
+    if (wakeup.index < 0) return;
     const last = this.#wakeups.pop();
     if (last !== undefined && last !== wakeup) {
-      this.#wakeups[wakeup.place] = last;
-      last.place = wakeup.place;
+      this.#wakeups[wakeup.index] = last;
+      last.index = wakeup.index;
     }
-    wakeup.place = -1;
+    wakeup.index = -1;
     if (wakeup.keepAlive) this.#keeping -= 1;
     if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
     if (this.#wakeups.length > 0 || this.#isChecking) return;
@@ -117,8 +116,8 @@ export class Wakeup {
   at: number = Infinity;
   /** It may come from then on, together with others. */
   from: number = Infinity;
-  /** For its timer: where it is listed. -1: it is not set, or about to ring. */
-  place = -1;
+  /** For its timer: its index there. -1: it is not set, or about to ring. */
+  index = -1;
   /** Whether the process stays alive for it. */
   readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
@@ -156,7 +155,7 @@ export class Wakeup {
   /** For its timer. What it throws keeps none of the others asleep. */
   ring(): void {
     // Another that has rung may have stopped it, or set it.
-    if (this.at === Infinity || this.place >= 0) return;
+    if (this.at === Infinity || this.index >= 0) return;
     this.stop();
     try {
       this.#callback();
