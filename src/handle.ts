@@ -115,8 +115,7 @@ export class Handle extends LossEmitter {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
-      const { loss } = this.#lease;
-      if (loss !== undefined) this.#abort.abort(loss);
+      if (this.#lease.loss !== undefined) this.#abort.abort(this.#lease.loss);
     }
     return this.#abort.signal;
   }
