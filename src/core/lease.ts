@@ -9,7 +9,6 @@ import { backoffDelay } from '../time/backoff.js';
 import { elapsedSince, type Instant, instant, randomBy } from '../time/clock.js';
 import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
-import { Extensions } from './extensions.js';
 import type { Verdict } from './operations.js';
 import { Release } from './release.js';
 
@@ -18,6 +17,14 @@ import { Release } from './release.js';
  * for that.
  */
 const CLAIM_DELAY_MS = 50;
+
+/** A call of `extend` that waits for an extension. */
+interface Caller {
+  /** The number of the first call with an extension that has left since; Infinity: none has. */
+  from: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
 
 /** Gets notice of what becomes of a lease. */
 export interface LeaseObserver {
@@ -47,7 +54,13 @@ export class Lease extends Release {
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
   #window: ValidityWindow | undefined;
-  #extensions: Extensions | undefined;
+  /** Its next extension has not left yet. */
+  #isGathering = false;
+  /** The call of its last extension, until that is answered. */
+  #extension: Call | undefined;
+  /** How many extensions failed in a row. */
+  #failures = 0;
+  #callers: Caller[] | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
   /** Why it was lost, if it was. */
@@ -166,7 +179,7 @@ export class Lease extends Release {
 
   #extendIfDue(now: number, remaining: number): void {
     // What is soon due travels with what is due, but for what a keeper extends, or has just failed.
-    const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
+    const isSteady = this.#kept === undefined && this.#failures === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
@@ -175,13 +188,12 @@ export class Lease extends Release {
   }
 
   get #isRenewing(): boolean {
-    return this.#extensions?.areUnderWay === true;
+    return this.#isGathering || this.#extension !== undefined;
   }
 
   renew(): void {
-    this.#extensions ??= new Extensions();
-    if (this.#extensions.isGathering) return;
-    this.#extensions.isGathering = true;
+    if (this.#isGathering) return;
+    this.#isGathering = true;
     this.link.batchers.renewals.add(this.link.toExtend, this);
   }
 
@@ -192,23 +204,30 @@ export class Lease extends Release {
   async extend(): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.extend())) return;
     if (this.stage !== 'held') throw this.lossError();
-    this.#extensions ??= new Extensions();
-    const extended = this.#extensions.next();
+    const extended = new Promise<void>((resolve, reject) => {
+      (this.#callers ??= []).push({ from: Infinity, resolve, reject });
+    });
     this.renew();
     await extended;
   }
 
   override leave(call: Call): boolean {
     if (call.operation !== 'extend') return super.leave(call);
-    this.#extensions?.leave(call);
+    this.#isGathering = false;
+    this.#extension = call;
+    for (const caller of this.#callers ?? []) caller.from = Math.min(caller.from, call.number);
     return this.stage === 'held';
   }
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    this.#extensions?.endCall(call);
+    this.#endExtension(call);
     if (verdict === 'extended') this.#onExtended(call);
     else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
+  }
+
+  #endExtension(call: Call): void {
+    if (this.#extension === call) this.#extension = undefined;
   }
 
   #onExtended(call: Call): void {
@@ -223,14 +242,16 @@ export class Lease extends Release {
     this.#getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.#extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
-    this.#extensions?.onConfirmed(call);
+    // A caller that asked after this call had left waits for the next.
+    for (const { from, resolve } of this.#callers ?? []) if (from <= call.number) resolve();
+    this.#callers = this.#callers?.filter(({ from }) => from > call.number);
   }
 
   /** A late reply never shortens what is known. */
   #confirm(sent: Instant): void {
     const { ttl, link } = this;
     this.#isClaimed = true;
-    if (this.#extensions !== undefined) this.#extensions.failures = 0;
+    this.#failures = 0;
     this.lastError = undefined;
     if (validityLeft(sent, ttl, link.clock) > this.#leftHere())
       this.#window = { from: sent, duration: ttl };
@@ -247,19 +268,18 @@ export class Lease extends Release {
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    this.#extensions?.endCall(call);
+    this.#endExtension(call);
     const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
-    this.#extensions ??= new Extensions();
-    const pause = backoffDelay(options.retry, this.#extensions.failures, randomBy(clock));
-    this.#extensions.failures += 1;
+    const pause = backoffDelay(options.retry, this.#failures, randomBy(clock));
+    this.#failures += 1;
     this.lastError = error;
     const now = clock.monotonic();
     this.#extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
     const failure = this.link.failure('extending', error);
-    this.#extensions.end(() => failure);
+    this.#failCallers(() => failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
@@ -290,7 +310,13 @@ export class Lease extends Release {
     if (!staysKnown) this.link.forget(this);
     this.#kept?.stop();
     this.link.onHeldNoMore(this.slots.length);
-    this.#extensions?.end(() => this.lossError());
+    this.#failCallers(() => this.lossError());
+  }
+
+  /** An error with its stack costs more than all else here: it is made for callers that wait. */
+  #failCallers(error: () => Error): void {
+    for (const { reject } of this.#callers ?? []) reject(error());
+    this.#callers = undefined;
   }
 
   /** What `assertHeld` throws, once it is over. */

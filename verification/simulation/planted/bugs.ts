@@ -74,15 +74,15 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock-universal: one failed extension aborts',
     what: 'One failed extension is a loss',
     file: 'core/lease.ts',
-    find: 'this.#extensions.failures += 1;',
-    replace: "this.#extensions.failures += 1;\n    this.lose('expired', error);",
+    find: 'this.#failures += 1;',
+    replace: "this.#failures += 1;\n    this.lose('expired', error);",
   },
   {
     name: 'extension-stuck',
     origin: 'redis-semaphore: a hung refresh leaves its flag set',
     what: 'After a failed extension there is no other',
     file: 'core/lease.ts',
-    find: '    this.#extensions?.endCall(call);\n    const { clock, options',
+    find: '    this.#endExtension(call);\n    const { clock, options',
     replace: '    const { clock, options',
   },
   {
