@@ -71,7 +71,7 @@ export class Handle extends LossEmitter {
     super();
     this.#lease = lease;
     this.#warn = warn;
-    lease.observe(this);
+    lease.observer = this;
     // The lease is lost already, so no observer hears of it; listeners that are added now do.
     if (lease.loss !== undefined) this.watchListeners();
   }
@@ -242,7 +242,7 @@ export class Handle extends LossEmitter {
   onExtended(): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
-    this.#lease.observe(new WeakRef(this));
+    this.#lease.observer = new WeakRef(this);
     dropped.register(this, this.#lease, this);
     this.watchListeners();
   }
@@ -266,7 +266,7 @@ export class Handle extends LossEmitter {
     if (!this.#weak) return;
     this.#weak = false;
     dropped.unregister(this);
-    this.#lease.observe(this);
+    this.#lease.observer = this;
   }
 
   /** @internal */

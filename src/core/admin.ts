@@ -26,7 +26,8 @@ type Changes = { [M in Change]?: (call: ChangeCall & Fields[M]) => Promise<Repli
  */
 export class Admin {
   readonly #link: SemaphoreLink;
-  readonly #closing = new AbortController();
+  /** Once it is aborted, no call is tried again: a call that would be rejects with the reason. */
+  readonly closing: AbortController = new AbortController();
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
@@ -34,7 +35,7 @@ export class Admin {
 
   async setLimit(newLimit: number | undefined): Promise<void> {
     await this.#change('setLimit', 'setting the limit of', { newLimit });
-    this.#link.forgetOtherLimit();
+    this.#link.otherLimit = undefined;
   }
 
   /** `budget`: the name of one in place of the rate. */
@@ -56,7 +57,7 @@ export class Admin {
     // Of the change, which is made once however often it is sent.
     const id = this.#link.client.newId(1);
     const { reply } = await this.#change('addPermits', 'changing the limit of', { delta, id });
-    if (reply.refused !== true) this.#link.forgetOtherLimit();
+    if (reply.refused !== true) this.#link.otherLimit = undefined;
     return reply;
   }
 
@@ -94,11 +95,6 @@ export class Admin {
     return reply;
   }
 
-  /** No call is tried again from now on: a call that would be rejects with `reason`. */
-  close(reason: Error): void {
-    this.#closing.abort(reason);
-  }
-
   /** The server does nothing after `notAfter`: by then its caller has an error. */
   async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
     const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
@@ -124,7 +120,7 @@ export class Admin {
   #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
     const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
-    const { signal } = this.#closing;
+    const { signal } = this.closing;
     const patience = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
     return retryUntilDeadline(patience, `${what} ${JSON.stringify(subject.name)}`, call);
   }

@@ -70,8 +70,8 @@ export interface Operation<O, I, R> {
   deliver(share: Share<O, I>, reply: R, call: Call): void;
 }
 
-/** What a batcher must know of its backend. */
-export interface Caller {
+/** What a batcher asks of the client, or node, that it sends for. */
+export interface BatcherHost {
   readonly clock: Clock;
   isRetryable(error: unknown): boolean;
 }
@@ -102,7 +102,7 @@ let lastNumber = 0;
  */
 export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #operation: Operation<O, I, R>;
-  readonly #caller: Caller;
+  readonly #host: BatcherHost;
   /** How long one call may take, in milliseconds. */
   readonly #callTimeoutMs: number;
   readonly #overdue: Wakeup;
@@ -114,11 +114,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #leavesAt: Instant | undefined;
   readonly #alone = new WeakSet<O>();
 
-  constructor(operation: Operation<O, I, R>, caller: Caller, callTimeoutMs: number) {
+  constructor(operation: Operation<O, I, R>, host: BatcherHost, callTimeoutMs: number) {
     this.#operation = operation;
-    this.#caller = caller;
+    this.#host = host;
     this.#callTimeoutMs = callTimeoutMs;
-    this.#overdue = new Wakeup(caller.clock, false, () => this.#endOverdue());
+    this.#overdue = new Wakeup(host.clock, false, () => this.#endOverdue());
   }
 
   add(bundle: Bundle<O, I>, item: I): void {
@@ -135,7 +135,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #flushSoon(): void {
     if (this.#leavesAt !== undefined || this.#shared >= MOST_UNDER_WAY) return;
     // Before the tick: a clock of the user's own may throw.
-    const now = instant(this.#caller.clock);
+    const now = instant(this.#host.clock);
     // From now on, so that the timer is kept from call to call.
     this.#overdue.wakeBy(now.monotonic + this.#callTimeoutMs, now.monotonic);
     this.#leavesAt = now;
@@ -215,7 +215,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     }
     replies.then(
       (all) => this.#onReplies(call, all),
-      (error: unknown) => this.#fail(call, error, this.#caller.isRetryable(error)),
+      (error: unknown) => this.#fail(call, error, this.#host.isRetryable(error)),
     );
   }
 
@@ -252,7 +252,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   #endOverdue(): void {
-    const now = this.#caller.clock.monotonic();
+    const now = this.#host.clock.monotonic();
     for (const call of this.#underWay.filter(({ deadline }) => deadline <= now)) {
       this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
       call.late = true;
@@ -277,7 +277,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   /** Sends a share again, alone. Gives the items that are no longer wanted. */
   #repeat({ owner, items }: Share<O, I>): readonly I[] {
-    const call = this.#newCall(instant(this.#caller.clock), false);
+    const call = this.#newCall(instant(this.#host.clock), false);
     const again = leavingOf(items, call);
     if (again.length > 0) this.#send(call, [{ owner, items: again }]);
     return again.length === items.length ? NONE : items.filter((item) => !again.includes(item));

@@ -86,26 +86,23 @@ export class Client {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays(call: Call): void {
-    const mapKey = placeOf(call.key);
+  searchStrays({ key, limit }: Call): void {
+    const mapKey = placeOf(key);
     if (this.#searches.has(mapKey)) return;
     this.#searches.add(mapKey);
-    this.#searched = this.#searched.then(() => this.#search(call, mapKey));
-  }
-
-  async #search({ key, limit }: Call, mapKey: string): Promise<void> {
-    this.#searches.delete(mapKey);
-    try {
-      const call = this.backend.inspect({ key, limit });
-      const { holders, waiters } = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, call);
-      for (const { id } of [...holders, ...waiters]) {
-        if (this.find(key, id) === undefined) this.#giveBack(key, id);
+    this.#searched = this.#searched.then(async () => {
+      this.#searches.delete(mapKey);
+      try {
+        const inspecting = this.backend.inspect({ key, limit });
+        const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
+        for (const { id } of [...found.holders, ...found.waiters])
+          if (this.find(key, id) === undefined) this.#giveBack(key, id);
+      } catch {
+        // Each stray shows when it is granted, too.
       }
-    } catch {
-      // Each stray shows when it is granted, too.
-    }
-    await new Promise<void>((resolve) => {
-      this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+      await new Promise<void>((resolve) => {
+        this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+      });
     });
   }
 

@@ -68,7 +68,7 @@ export class Lease extends Release {
   #lostAt = 0;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
-  #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
+  observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
@@ -357,12 +357,8 @@ export class Lease extends Release {
     telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
-  observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
-    this.#observer = observer;
-  }
-
   #getObserver(): LeaseObserver | undefined {
-    return this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    return this.observer instanceof WeakRef ? this.observer.deref() : this.observer;
   }
 
   protected override onReleased(): void {

@@ -158,10 +158,9 @@ export class Request extends Lease implements TicketRequest {
 
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'acquire') return super.fail(error, call);
-    const askedAt = this.#askedAt;
     this.#endCall(call);
     this.#onError(error);
-    if (this.isPending) this.link.waiters.noteFailure(askedAt, error);
+    if (this.isPending) this.link.waiters.noteFailure(call.sent.monotonic, error);
     this.link.waiters.schedule();
   }
 

@@ -78,12 +78,14 @@ export class SemaphoreLink implements Owner {
   isTurn = false;
   /** The limit that counts, as of the last reply. Written here alone. */
   limit: number;
-  #otherLimit: number | undefined;
+  /** Of another process, while none is stored: the first that was seen is news. */
+  otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #callers = 0;
   #leases = 0;
   #held = 0;
-  #onNothingHeld: (() => void) | undefined;
+  /** Ends the drain of a close that has one. */
+  endDrain: (() => void) | undefined;
 
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, extendEvery, clock } = options;
@@ -180,11 +182,7 @@ export class SemaphoreLink implements Owner {
     this.#held -= permits;
     if (this.#leases > 0) return;
     this.beats.stop();
-    this.endDrain();
-  }
-
-  endDrain(): void {
-    this.#onNothingHeld?.();
+    this.endDrain?.();
   }
 
   observe(reply: Reply, sent: Instant): void {
@@ -214,21 +212,16 @@ export class SemaphoreLink implements Owner {
    * if that is so already.
    */
   onceOtherLimit(listener: (otherLimit: number) => void): void {
-    if (this.#otherLimit === undefined) this.#onOtherLimit = listener;
-    else listener(this.#otherLimit);
+    if (this.otherLimit === undefined) this.#onOtherLimit = listener;
+    else listener(this.otherLimit);
   }
 
   #noteOtherLimit(otherLimit: number): void {
-    if (this.#otherLimit !== undefined) return;
-    this.#otherLimit = otherLimit;
+    if (this.otherLimit !== undefined) return;
+    this.otherLimit = otherLimit;
     const { name, call } = this;
     telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     this.#onOtherLimit?.(otherLimit);
-  }
-
-  /** A limit is stored now: another limit that is seen after that is news again. */
-  forgetOtherLimit(): void {
-    this.#otherLimit = undefined;
   }
 
   /**
@@ -237,7 +230,7 @@ export class SemaphoreLink implements Owner {
    */
   async close(drain: number): Promise<void> {
     const reason = (): ClosedError => new ClosedError(this.name);
-    this.admin.close(reason());
+    this.admin.closing.abort(reason());
     const requests = [...this.permits.values()].filter(({ isPending }) => isPending);
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
     await Promise.all([abandoned, this.#loseAllAfter(drain)]);
@@ -250,7 +243,7 @@ export class SemaphoreLink implements Owner {
   /** The first leases at once, if there is no time, or nothing is held. */
   async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0 && this.#leases > 0) {
-      const nothingHeld = new Promise<void>((resolve) => (this.#onNothingHeld = resolve));
+      const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }
     await inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));

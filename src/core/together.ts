@@ -63,8 +63,8 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
     },
   };
   // An error is of no semaphore alone: none is asked for again by itself.
-  const caller = { clock, isRetryable: () => true };
-  const batcher = new Batcher(operation, caller, callTimeoutMs);
+  const host = { clock, isRetryable: () => true };
+  const batcher = new Batcher(operation, host, callTimeoutMs);
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
 }
 

@@ -38,9 +38,8 @@ export class Waiters {
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   readonly #link: SemaphoreLink;
-  /** Monotonic time at which the first of the calls that failed was sent. */
+  /** Monotonic time at which the first of the calls that failed was sent; Infinity: it is reported. */
   #failingSince: number | undefined;
-  #isOutageReported = false;
   /** The last call failed: pushes are not relied on until one succeeds. */
   isFailing = false;
   #count = 0;
@@ -85,7 +84,6 @@ export class Waiters {
   /** A call was answered in time. */
   noteReply(): void {
     this.#failingSince = undefined;
-    this.#isOutageReported = false;
     this.listener?.onReply();
     if (this.#searchesStrays) this.#link.client.searchStrays(this.#link.call);
     this.#searchesStrays = false;
@@ -98,8 +96,8 @@ export class Waiters {
   noteFailure(sentAt: number, error: unknown): void {
     this.#failingSince ??= sentAt;
     const since = this.#link.clock.monotonic() - this.#failingSince;
-    if (this.#isOutageReported || since < OUTAGE_MS) return;
-    this.#isOutageReported = this.listener?.onOutage(error) ?? false;
+    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
+      this.#failingSince = Infinity;
   }
 
   /** A request waits no more. */
@@ -112,7 +110,7 @@ export class Waiters {
     this.#link.askAgainAt = undefined;
     this.#link.isTurn = false;
     // The time until the next call is no outage.
-    this.#failingSince = undefined;
+    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
     this.inbox.remove(this);
   }
 

@@ -149,8 +149,8 @@ export class RedisQuorumNode implements port.QuorumNode {
       timeoutOf: (shares) => Math.min(...shares.map(({ owner }) => owner.timeoutMs)),
       deliver: ({ owner }, reply, call) => owner.answer(reply, call),
     };
-    const caller = { clock: this.#clock, isRetryable: (error: unknown) => this.isRetryable(error) };
-    return new Batcher(operation, caller, Infinity);
+    const host = { clock: this.#clock, isRetryable: (error: unknown) => this.isRetryable(error) };
+    return new Batcher(operation, host, Infinity);
   }
 
   async #runFor<Reply>(
