@@ -38,7 +38,7 @@ export class Admin {
     this.#link.otherLimit = undefined;
   }
 
-  /** `budget`: the name of one in place of the rate. */
+  /** `budget`: the name of a budget, which changes in place of the rate. */
   async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
     const { name, options } = this.#link;
     // The server knows the own budgets only after an acquire.

@@ -14,7 +14,7 @@ export const MOST_IDS = 100;
  */
 const MOST_IDS_OF_ONE = 1000;
 
-/** How many calls are under way at once: one runs while the next is on its way. */
+/** How many calls are under way at once: the server runs a call while the next call travels. */
 const MOST_UNDER_WAY = 2;
 
 /** A call of the backend, as the items in it know it. */
@@ -28,7 +28,7 @@ export interface Call {
   readonly late: boolean;
 }
 
-/** What travels in calls. An item enters a bundle by itself, and the batcher answers it. */
+/** A permit that travels in calls: it adds itself to a bundle, and the batcher answers it. */
 export interface Item<Verdict> {
   /** It leaves in this call. False when it is no longer wanted: then it stays behind unanswered. */
   leave(call: Call): boolean;
@@ -37,7 +37,7 @@ export interface Item<Verdict> {
   fail(error: unknown, call: Call): void;
 }
 
-/** What items belong to: a semaphore. */
+/** The semaphore that items belong to. */
 export interface Owner {
   /** A call has failed, and with its reply the grants that it had for others of this process. */
   onReplyLost?(): void;
@@ -49,7 +49,7 @@ export interface Bundle<O, I> {
   items: I[];
 }
 
-/** What one owner has in one call. */
+/** The items of one owner in one call. */
 export interface Share<O, I> {
   readonly owner: O;
   readonly items: readonly I[];
@@ -60,17 +60,21 @@ export interface Operation<O, I, R> {
   readonly name: string;
   /** Most ids in a call for several semaphores. */
   readonly mostIds: number;
-  /** As how many ids items count in a call for several semaphores. Left out: each as one. */
+  /**
+   * How many ids the items count as in a call for several semaphores. Left out: an item is an id.
+   */
   weightOf?(items: readonly I[]): number;
   /** Sends one call. Gives a reply for each share, in their order. */
   run(shares: readonly Share<O, I>[]): Promise<readonly R[]>;
-  /** How long a call of them may take, in milliseconds. Left out: as the batcher's own limit says. */
+  /**
+   * How long a call of them may take, in milliseconds. Left out: as the batcher's own limit says.
+   */
   timeoutOf?(shares: readonly Share<O, I>[]): number;
   /** Takes what a reply says, and answers the items. */
   deliver(share: Share<O, I>, reply: R, call: Call): void;
 }
 
-/** What a batcher asks of the client, or node, that it sends for. */
+/** The client, or the node, that a batcher sends for. */
 export interface BatcherHost {
   readonly clock: Clock;
   isRetryable(error: unknown): boolean;
@@ -91,10 +95,10 @@ interface CallUnderWay<O, I> extends Call {
 let lastNumber = 0;
 
 /**
- * Calls of one kind that travel together, whatever semaphores they are of: what is added in one
- * turn of the event loop leaves in that turn; while two calls are under way the next one gathers.
- * The client's own promise is the only one of a call, and one timer watches the time limits of all
- * calls.
+ * Calls of one kind that travel together, whatever semaphores they are of: items that are added in
+ * one turn of the event loop leave in that turn; while two calls are under way the next call
+ * gathers. A call makes no promise beside the client's own, and one timer watches the time limits
+ * of all calls.
  *
  * One damaged semaphore makes a shared call fail. Each semaphore is then sent again alone, which
  * ids make harmless. A semaphore whose own call is refused travels alone until one of its calls
@@ -131,7 +135,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     this.#gathered = added(this.#gathered, bundle);
   }
 
-  // After a reply, too, on the next tick: by then its callers have added what they want next.
+  // After a reply, too, on the next tick: by then its callers have added their next items.
   #flushSoon(): void {
     if (this.#leavesAt !== undefined || this.#shared >= MOST_UNDER_WAY) return;
     // Before the tick: a clock of the user's own may throw.
@@ -264,7 +268,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
     if (call.late) return;
     this.#end(call);
-    // It may have run all the same, and granted what others of this process wait for.
+    // The call may have run all the same, and granted requests that it did not carry.
     for (const { owner } of call.shares) owner.onReplyLost?.();
     const isRepeated = !passes && call.shares.length > 1;
     for (const share of call.shares) {
@@ -284,7 +288,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 }
 
-/** A literal has room for one, where V8 makes room for 17 at a first push. */
+/** A literal has room for one element, where V8 makes room for 17 at a first push. */
 function added<T>(list: T[], one: T): T[] {
   if (list.length === 0) return [one];
   list.push(one);

@@ -3,7 +3,7 @@ import { placeOf } from '../backends/place-of.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
-import { type Batchers, batchersOf } from './operations.js';
+import type { Batchers } from './operations.js';
 import type { Inbox } from './inbox.js';
 import type { Permit, SemaphoreLink } from './semaphore-link.js';
 import { WeakGroups } from './weak-groups.js';
@@ -12,7 +12,8 @@ import { WeakGroups } from './weak-groups.js';
 const SEARCH_TIMEOUT_MS = 5000;
 
 /**
- * Between two searches, in milliseconds: after an interruption all semaphores that wait want one,
+ * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
+ * search,
  * and the server has enough to do.
  */
 const SEARCH_PAUSE_MS = 20;
@@ -29,12 +30,14 @@ export class Client {
   readonly clock: Clock;
   /** By prefix. Their readers, their subscriptions and their timers keep them alive. */
   readonly inboxes: WeakGroups<Inbox> = new WeakGroups();
-  // Their semaphores keep them alive: on a cluster each semaphore has its own.
-  readonly #batchers = new WeakGroups<Batchers>();
+  /** By lane and time limit. Their semaphores keep them alive: on a cluster each has its own. */
+  readonly batchers: WeakGroups<Batchers> = new WeakGroups();
   /** Its users, its handles and its timers keep a semaphore alive: unused names take no memory. */
   readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
   #lastNumber = 0;
-  /** Map keys of the semaphores among whose tickets strays are searched for, one after the other. */
+  /**
+   * Map keys of the semaphores among whose tickets strays are searched for, one after the other.
+   */
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
 
@@ -53,11 +56,6 @@ export class Client {
 
   isRetryable(error: unknown): boolean {
     return this.backend.isRetryable?.(error) ?? true;
-  }
-
-  /** Shared with what has the same `lane` and the same time limit of a call, in milliseconds. */
-  batchers(lane: string, callTimeoutMs: number): Batchers {
-    return this.#batchers.one(`${callTimeoutMs} ${lane}`, () => batchersOf(this, callTimeoutMs));
   }
 
   newId(permits: number): string {

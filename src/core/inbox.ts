@@ -50,7 +50,7 @@ export class Inbox {
     });
   }
 
-  /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
+  /** `waiters` wait for a push: opens the subscription if it is not open. */
   add(waiters: Waiters): void {
     if (this.#waiting.has(waiters)) return;
     this.#alarm.stop();
@@ -92,7 +92,7 @@ export class Inbox {
 
   #giveUp(): void {
     if (this.#listening === undefined) return;
-    // Without their results: each would keep those of all that were given up before.
+    // Without their results: each result would keep the results before it.
     this.#ended = Promise.all([this.#ended, this.#listening.close()]).then(() => undefined);
     this.#listening = undefined;
   }

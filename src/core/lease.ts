@@ -26,14 +26,14 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-/** Gets notice of what becomes of a lease. */
+/** Hears of the end of a lease, and of its extensions. */
 export interface LeaseObserver {
   onLost(error: HandleLostError): void;
   /** Its release has ended. */
   onReleased(): void;
   /**
-   * An extension was confirmed. From the first one on it may observe through a WeakRef, if only its
-   * own holder would miss it.
+   * An extension was confirmed. From the first extension on the observer may be held by a WeakRef,
+   * if only its own holder would miss it.
    */
   onExtended(): void;
 }
@@ -139,7 +139,7 @@ export class Lease extends Release {
     return 0;
   }
 
-  /** A keeper extends it no more: what that knew last is known here from now on. */
+  /** The keeper extends it no more: this thread goes on with the validity that the keeper knew. */
   takeBack(): void {
     if (this.stage === 'held') this.#window = windowOf(instant(this.link.clock), this.remaining);
     this.#kept = undefined;
@@ -178,7 +178,8 @@ export class Lease extends Release {
   }
 
   #extendIfDue(now: number, remaining: number): void {
-    // What is soon due travels with what is due, but for what a keeper extends, or has just failed.
+    // A lease that is soon due travels with leases that are due, unless a keeper extends it or its
+    // last extension failed.
     const isSteady = this.#kept === undefined && this.#failures === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
@@ -247,7 +248,7 @@ export class Lease extends Release {
     this.#callers = this.#callers?.filter(({ from }) => from > call.number);
   }
 
-  /** A late reply never shortens what is known. */
+  /** A late reply never shortens the validity. */
   #confirm(sent: Instant): void {
     const { ttl, link } = this;
     this.#isClaimed = true;
@@ -319,7 +320,7 @@ export class Lease extends Release {
     this.#callers = undefined;
   }
 
-  /** What `assertHeld` throws, once it is over. */
+  /** The error of `assertHeld` once the lease is over. */
   lossError(): HandleLostError {
     return this.loss ?? new HandleLostError(this.name, this.id, 'released');
   }
@@ -344,7 +345,7 @@ export class Lease extends Release {
     return released;
   }
 
-  /** Gives it back for a caller that never got it. What fails is retried. */
+  /** Gives it back for a caller that never got it. A release that fails is retried. */
   drop(): void {
     void this.release().catch(() => undefined);
   }

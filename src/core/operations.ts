@@ -22,17 +22,13 @@ const MOST_RENEWALS = 500;
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 
-/** Whether a release found a live ticket. */
-export type ReleaseVerdict = boolean;
-
-/** The kinds differ by their types. */
-export type Verdict = AcquireVerdict | ExtendVerdict | ReleaseVerdict;
+/** The kinds differ by their types. A boolean: whether a release found a live ticket. */
+export type Verdict = AcquireVerdict | ExtendVerdict | boolean;
 
 type AcquireShare = Share<SemaphoreLink, Request>;
 type ExtendShare = Share<SemaphoreLink, Lease>;
-type ReleaseShare = Share<SemaphoreLink, Release>;
 
-/** Where the calls of semaphores of one lane travel whose acquires may take equally long. */
+/** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
   readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
   readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
@@ -78,7 +74,7 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   };
 }
 
-/** Takes what a reply says beside its verdicts, and answers each item with its own. */
+/** Tells the owner of a reply, and answers each item with its own verdict. */
 function answering<I extends Item<V>, R extends Reply, V>(
   verdictOf: (reply: R, index: number, item: I) => V,
 ) {
@@ -112,7 +108,7 @@ function extended(reply: ExtendReply, index: number, { id }: Lease): ExtendVerdi
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function released(reply: ReleaseReply, index: number): ReleaseVerdict {
+function released(reply: ReleaseReply, index: number): boolean {
   return reply.released[index] === true;
 }
 
@@ -125,7 +121,7 @@ function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCal
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: ReleaseShare): ReleaseCall {
+function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): ReleaseCall {
   const { key, limit, client } = call;
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
   return { key, limit, client, ids: items.map(idOf), spent };
@@ -164,7 +160,7 @@ export function acquireCalls(
 }
 
 /**
- * For how long the callers want what they ask for, in milliseconds. Rounded up by at most a
+ * For how long the callers want their permits, in milliseconds. Rounded up by at most a
  * thirty-second part, so that most semaphores of a call have the same value, and the script gets
  * few groups of them.
  */

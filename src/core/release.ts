@@ -15,13 +15,13 @@ import type { SemaphoreLink } from './semaphore-link.js';
  */
 const REFUSED: BackoffOptions = { min: 20, max: 1000, factor: 2, jitter: true };
 
-/** How many releases that have failed are sent together, once one has worked again. */
+/** How many releases that have failed are sent together, once a release has worked again. */
 const RETRIED_TOGETHER = 1000;
 
 /**
- * How many releases that have failed are kept for another try; what fails beyond is left to expire.
- * The first are the ones to keep: they were asked for before the backend went away, and what came
- * later has hardly reached it.
+ * How many releases that have failed are kept for another try; the tickets of further failures are
+ * left to expire. The first failures are kept: their permits were granted before the backend went
+ * away, and later requests have hardly reached it.
  */
 const MOST_FAILED = 100_000;
 
@@ -35,10 +35,12 @@ const MOST_STRAYS = 1000;
  */
 export class Releases {
   readonly #link: SemaphoreLink;
-  /** What waits for another try, in the order of the first failures. */
+  /** Releases that wait for another try, in the order of the first failures. */
   readonly #failed = new Set<Release>();
   readonly #strays = new Set<Release>();
-  /** Releases that have neither ended nor been refused, and other work: `drained` waits for them. */
+  /**
+   * Releases that have neither ended nor been refused, and other work: `drained` waits for them.
+   */
   #unsettled = 0;
   #onDrained: (() => void) | undefined;
   // The first release that has failed goes alone; when it succeeds, the others follow.
@@ -89,7 +91,7 @@ export class Releases {
     this.#link.batchers.releases.add(this.#link.toRelease, release);
   }
 
-  /** @internal A call has worked: what has failed is tried again at once. */
+  /** @internal A call has worked: releases that have failed are tried again at once. */
   onWorked(): void {
     this.#pauses = 0;
     this.#nextTry.stop();
@@ -122,7 +124,7 @@ export class Releases {
     if (this.#unsettled === 0) this.#onDrained?.();
   }
 
-  /** What has surely expired is not worth a call. */
+  /** A ticket that has surely expired is not worth a call. */
   #retry(most: number): void {
     const now = this.#link.clock.monotonic();
     let left = most;
@@ -159,7 +161,7 @@ export class Release implements Item<never> {
   readonly link: SemaphoreLink;
   readonly id: string;
   stage: Stage = 'over';
-  /** What it has spent of budgets, where its holder says so. */
+  /** The units that it has spent of budgets, where its holder says so. */
   spent: Costs | undefined = undefined;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
@@ -210,7 +212,7 @@ export class Release implements Item<never> {
     return true;
   }
 
-  /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
+  /** A try whose outcome is unknown may have released it, and then the next try finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
     const mayHave = this.#tries > 1 && this.link.clock.monotonic() < this.#leaseEnd;
     this.#end(isReleased === true || mayHave);

@@ -50,7 +50,7 @@ export class Request extends Lease implements TicketRequest {
   #repeats = false;
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
-  /** What its `onWaiting` heard last, and when. */
+  /** The progress that its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
@@ -183,20 +183,15 @@ export class Request extends Lease implements TicketRequest {
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
     this.#reported = { progress, at: now };
-    const fail = (error: unknown): void =>
-      this.abandon(error ?? new Error('onWaiting threw nothing'));
-    try {
-      const given: unknown = onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 });
-      // Not for every value: a promise costs as much as the rest of a call.
-      if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    const { heldHere } = this.link;
+    new Promise((resolve) => {
+      resolve(onWaiting({ ...progress, heldHere: heldHere?.permits ?? 0 }));
+    }).catch((error: unknown) => this.abandon(error ?? new Error('onWaiting threw nothing')));
   }
 
   #park(): void {
-    // What came late, of an earlier call or by a push, changes nothing for the call that is under
-    // way; and its `onWaiting` may have ended it.
+    // A late reply, or a push, changes nothing for the call that is under way; and its `onWaiting`
+    // may have ended it.
     if (this.stage !== 'waiting') return;
     if (this.#repeats) return this.ask();
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
@@ -219,8 +214,7 @@ export class Request extends Lease implements TicketRequest {
       return this.link.waiters.tryAgain();
     }
     if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
-    // Any program can send a grant: what it says is read once the request is known, and kept only
-    // if it fits.
+    // Any program can send a grant: a request takes it only if it fits.
     else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
@@ -256,7 +250,7 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /**
-   * Ends it with `reason`; what the backend holds for it, or will, is withdrawn. `refused`: how
+   * Ends it with `reason`, and withdraws its ticket or request from the backend. `refused`: how
    * many of its calls are known to have left nothing.
    */
   abandon(reason: unknown, refused = 0): void {

@@ -12,7 +12,7 @@ import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
 import type { Bundle, Owner } from './batcher.js';
 import { Client } from './client.js';
-import type { Batchers } from './operations.js';
+import { type Batchers, batchersOf } from './operations.js';
 import { type Release, Releases } from './release.js';
 import { type AcquireParams, Request } from './request.js';
 import type { Lease } from './lease.js';
@@ -21,7 +21,7 @@ import { Waiters } from './waiters.js';
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
 const LONGEST_CALL_MS = 5000;
 
-/** What the options of a semaphore object say of its calls. */
+/** The options of a semaphore object that concern its calls. */
 export type LinkOptions = Pick<
   ResolvedOptions,
   'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock'
@@ -35,8 +35,9 @@ export type LinkOptions = Pick<
 export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 
 /**
- * The permits of one semaphore object, and what they share: what all their calls say, where they
- * gather, what the replies say of the limit, and the two timers that wake them.
+ * The permits of one semaphore object, and all that they share: the call that each of their calls
+ * extends, the bundles in which they gather, the limit by the last reply, and the two timers that
+ * wake them.
  */
 export class SemaphoreLink implements Owner {
   readonly backend: Backend;
@@ -99,9 +100,11 @@ export class SemaphoreLink implements Owner {
     this.name = key.name;
     this.mapKey = placeOf(key);
     this.lane = backend.laneOf?.(key) ?? '';
-    this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
+    const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
+    this.callTimeoutMs = callTimeoutMs;
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
-    this.batchers = client.batchers(this.lane, this.callTimeoutMs);
+    const make = () => batchersOf(client, callTimeoutMs);
+    this.batchers = client.batchers.one(`${callTimeoutMs} ${this.lane}`, make);
     this.serverClock = this.batchers.serverClock;
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
@@ -151,7 +154,7 @@ export class SemaphoreLink implements Owner {
     if (this.#callers === 0) this.deadlines.stop();
   }
 
-  /** What its holders have, and for how long. Undefined: nothing is held. */
+  /** How many permits are held through this object, and for how long. Undefined: none. */
   get #heldHere(): HeldHere | undefined {
     if (this.#held === 0) return undefined;
     const now = this.clock.monotonic();
@@ -201,7 +204,7 @@ export class SemaphoreLink implements Owner {
     this.limit = stored ?? this.call.limit;
   }
 
-  /** `what`: what was done with a permit. */
+  /** `what`: the verb of the failed call. */
   failure(what: string, cause: unknown): BackendError {
     const { key, name } = this;
     return new BackendError(`${what} a permit of ${JSON.stringify(name)} failed`, cause, key);

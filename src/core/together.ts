@@ -18,8 +18,8 @@ export interface Wanted {
 
 /**
  * One try for permits of several semaphores in one call: all of them or none.
- * @returns undefined when one was not free; `unable` when no single call can do it
- * @throws what ended the try; what the backend may hold for it is withdrawn
+ * @returns undefined when a permit was not free; `unable` when no single call can do it
+ * @throws the error that ended the try; tickets that the backend may hold for it are withdrawn
  */
 export function acquireTogether(
   wanted: readonly Wanted[],
@@ -45,7 +45,7 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
   return semaphores.size === wanted.length && wanted.every(fits);
 }
 
-/** In a call that is shared with no other, behind what was given back before in the same turn. */
+/** In a call of their own, behind the releases that were made before in the same turn. */
 function send(requests: readonly Request[], { backend, clock }: Client): void {
   const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
   const operation: Operation<SemaphoreLink, Request, Reply> = {
@@ -68,7 +68,7 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
 }
 
-/** What was granted beside a failure goes back. */
+/** Leases that were granted beside a failure go back. */
 async function allOrNone(requests: readonly Request[]): Promise<readonly Lease[] | undefined> {
   const outcomes = await Promise.allSettled(requests.map(({ outcome }) => outcome));
   const leases = outcomes.flatMap((outcome) =>

@@ -23,12 +23,9 @@ export async function runHolding<H extends Holding, T>(
   try {
     result = await fn(handle);
   } catch (error) {
-    const failure = await handle.release().then(
-      () => undefined,
-      (reason: unknown) => ({ reason }),
-    );
-    if (failure !== undefined && !attach(error, failure.reason))
-      await handle[Symbol.asyncDispose]();
+    await handle.release().catch(async (failure: unknown) => {
+      if (!attach(error, failure)) await handle[Symbol.asyncDispose]();
+    });
     throw error;
   }
   const { unlooked } = handle;

@@ -28,7 +28,7 @@ export interface OutageListener {
 }
 
 /**
- * What the requests of one semaphore object share: their pauses and their subscription. A new
+ * The pauses and the subscription that the requests of one semaphore object share. A new
  * request leaves at once; requests that were queued, or whose call failed, ask again together,
  * after pauses that grow. A pushed grant cuts the pause short. Polling is authoritative, pushes
  * only save time: losing every push costs time, never a permit.
@@ -38,9 +38,11 @@ export class Waiters {
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   readonly #link: SemaphoreLink;
-  /** Monotonic time at which the first of the calls that failed was sent; Infinity: it is reported. */
+  /**
+   * Monotonic time at which the first of the calls that failed was sent; Infinity: it is reported.
+   */
   #failingSince: number | undefined;
-  /** The last call failed: pushes are not relied on until one succeeds. */
+  /** The last call failed: pushes are not relied on until a call succeeds. */
   isFailing = false;
   #count = 0;
   readonly #nextTry: Wakeup;
@@ -130,7 +132,7 @@ export class Waiters {
       return this.#nextTry.wakeAround(now + pause, now);
     }
     if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
-    // A holder that died wakes no waiter, nor does a rate: they look again when the next ticket
+    // A holder that died wakes no waiter, nor does a rate: they ask again when the next ticket
     // expires, or the rate allows another permit.
     if (askAgainAt !== undefined) this.wakeAt(askAgainAt);
   }

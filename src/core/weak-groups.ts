@@ -13,7 +13,7 @@ export class WeakGroups<Value extends object> {
     collected.register(value, { groups: this.#groups, name, ref });
   }
 
-  /** The only one of a name, made where there is none. */
+  /** The only value of a name, made where there is none. */
   one(name: string, make: () => Value): Value {
     let [value] = this.of(name);
     if (value === undefined) this.add(name, (value = make()));
@@ -30,7 +30,7 @@ export class WeakGroups<Value extends object> {
     return [...this.#groups.keys()].flatMap((name) => this.of(name));
   }
 
-  /** Names; also of what was collected just now. */
+  /** How many names; also names whose values were collected just now. */
   get size(): number {
     return this.#groups.size;
   }

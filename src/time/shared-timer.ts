@@ -15,7 +15,7 @@ const EARLIEST_MS = 2500;
  * of its timers.
  *
  * Most wake-ups are stopped and set to a later time with each call. So the timer ends a tick after
- * the last one was stopped: mostly the next one has been set by then.
+ * the last wake-up was stopped: mostly the next wake-up has been set by then.
  */
 class SharedTimer {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ class SharedTimer {
   /** Whether the timer keeps the process alive. */
   #keepsAlive = false;
   #isChecking = false;
-  /** What was the process's timer function then: a fake one may be gone, or there, by now. */
+  /** The process's timer function then: a fake function may be gone, or there, by now. */
   #setBy: unknown;
 
   static of(clock: Clock): SharedTimer {
@@ -152,7 +152,7 @@ export class Wakeup {
     this.#timer.remove(this);
   }
 
-  /** For its timer. What it throws keeps none of the others asleep. */
+  /** For its timer. An error of its callback keeps no other wake-up asleep. */
   ring(): void {
     // Another that has rung may have stopped it, or set it.
     if (this.at === Infinity || this.index >= 0) return;
