@@ -11,7 +11,7 @@ import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import { type ResolvedAcquire, tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
-import { validityLeft, type ValidityWindow } from '../time/server-clock.js';
+import type { ValidityWindow } from '../time/server-clock.js';
 import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
 import { Lease } from './lease.js';
@@ -183,9 +183,8 @@ export class Request extends Lease implements TicketRequest {
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
     this.#reported = { progress, at: now };
-    const { heldHere } = this.link;
     new Promise((resolve) => {
-      resolve(onWaiting({ ...progress, heldHere: heldHere?.permits ?? 0 }));
+      resolve(onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 }));
     }).catch((error: unknown) => this.abandon(error ?? new Error('onWaiting threw nothing')));
   }
 
@@ -204,7 +203,7 @@ export class Request extends Lease implements TicketRequest {
   /** A grant that was pushed, or that came with the reply to another call. */
   override takeGrant(grant: PushedGrant): void {
     if (!this.isPending) return super.takeGrant(grant);
-    const { client, serverClock, clock } = this.link;
+    const { client, serverClock } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
     const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, this.ttl));
@@ -213,9 +212,8 @@ export class Request extends Lease implements TicketRequest {
       this.askAgain(true);
       return this.link.waiters.tryAgain();
     }
-    if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
     // Any program can send a grant: a request takes it only if it fits.
-    else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
+    if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
   /** A message says that the rate will allow it. */
