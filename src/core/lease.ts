@@ -139,7 +139,7 @@ export class Lease extends Release {
     return 0;
   }
 
-  /** The keeper extends it no more: this thread goes on with the validity that the keeper knew. */
+  /** The keeper extends it no more: this thread continues with the validity of the keeper. */
   takeBack(): void {
     if (this.stage === 'held') this.#window = windowOf(instant(this.link.clock), this.remaining);
     this.#kept = undefined;

@@ -74,7 +74,7 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   };
 }
 
-/** Tells the owner of a reply, and answers each item with its own verdict. */
+/** Gives a reply to its owner, and each verdict to its item. */
 function answering<I extends Item<V>, R extends Reply, V>(
   verdictOf: (reply: R, index: number, item: I) => V,
 ) {

@@ -45,7 +45,7 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
   return semaphores.size === wanted.length && wanted.every(fits);
 }
 
-/** In a call of their own, behind the releases that were made before in the same turn. */
+/** In a separate call, behind the releases that were made before in the same turn. */
 function send(requests: readonly Request[], { backend, clock }: Client): void {
   const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
   const operation: Operation<SemaphoreLink, Request, Reply> = {
