@@ -120,9 +120,9 @@ export class SemaphoreLink implements Owner {
     const now = this.clock.monotonic();
     let ended = 0;
     for (const permit of this.permits.values()) {
-      if (permit[how]?.(now) === true) ended += 1;
       // The others in the next turn of the event loop.
       if (ended === SLICE) return wakeup.wakeBy(now, now);
+      if (permit[how]?.(now) === true) ended += 1;
     }
   }
 
