@@ -20,15 +20,15 @@ const dropScript = script('quorum-drop');
 const listScript = script('quorum-list');
 
 /**
- * Permits of several semaphores in one call: a node needs a millisecond or so for them, in which it
- * does nothing else.
+ * Most permits of several semaphores in one call: a node works on them for about a millisecond, and
+ * does nothing else meanwhile.
  */
 const MOST_SHARED_PERMITS = 100;
 
-/** What one semaphore has in a call of a script. */
+/** The part of a script call that belongs to one semaphore. */
 interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
   readonly permits: number;
-  /** How long its caller waits. */
+  /** How long the caller waits. */
   readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -37,17 +37,17 @@ interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
 
 type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
 
-/** One independent master, over a client of either library. */
+/** An independent master, over a client of either library. */
 export class RedisQuorumNode implements port.QuorumNode {
   readonly name: string | undefined;
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
-  /** Knows which errors pass by themselves, and what endangers keys. */
+  /** Knows which errors a retry can overcome, and which settings endanger keys. */
   readonly #backend: RedisBackend;
   readonly #check: ServerCheck;
-  /** Scripts that have run there. */
+  /** The scripts that have run on the node. */
   readonly #known = new Set<Script>();
-  /** Apart from what renews, which may run where there is no memory for more. */
+  /** Apart from renewals, which may run on a server without memory for new tickets. */
   readonly #takes: Calls<port.HoldReply>;
   readonly #keeps: Calls<port.HoldReply>;
   readonly #drops: Calls<port.DropReply>;
@@ -122,14 +122,14 @@ export class RedisQuorumNode implements port.QuorumNode {
         keys: quorumKeysOf(key),
         args,
         parse,
-        /** What was never sent cannot run late. */
+        /** A call that was never sent cannot run late. */
         leave: () => {
           const isWanted = deadline >= this.#clock.monotonic();
           if (!isWanted) reject(new CallTimeoutError(timeoutMs));
           return isWanted;
         },
         answer: (reply) => (reply instanceof Error ? reject(reply) : resolve(reply)),
-        /** Its caller has a separate time limit, and still takes a reply that is late. */
+        /** The caller has a separate time limit, and takes a late reply, too. */
         fail: (error) => void (error instanceof CallTimeoutError || reject(error)),
       };
       calls.add({ owner: call, items: [] }, call);
@@ -137,8 +137,8 @@ export class RedisQuorumNode implements port.QuorumNode {
   }
 
   /**
-   * What is ready in one turn of the event loop travels in one call. A call without a reply makes
-   * room for the next one when the first of its callers stops waiting.
+   * Items that are ready in one turn of the event loop travel in one call. A call without a reply
+   * makes room for the next call when the first of its callers stops waiting.
    */
   #callsOf<Reply>(which: Script): Calls<Reply> {
     const operation: Operation<NodeCall<Reply>, NodeCall<Reply>, Reply | Error> = {
@@ -162,17 +162,17 @@ export class RedisQuorumNode implements port.QuorumNode {
     const parsers = shares.map(({ owner }) => owner.parse);
     const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
     const running = this.#run(which, keys, args, read);
-    // What may grant runs on a server that is fit for it.
+    // Only a server that passes the check may grant tickets.
     const isTrusted = which !== holdScript || this.#check.passed;
     const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);
     return (await done).replies;
   }
 
   /**
-   * The first call of a script carries its text. One that is sent again, because the node does not
-   * know the script, runs behind what was sent meanwhile: a release that two of three nodes have
-   * confirmed behind the take of the next holder, which the third then refuses, and where one of
-   * the two hangs, the next holder waits for it.
+   * The first call of a script carries its text. Without the text, a node that does not know the
+   * script would get the call a second time, behind later calls. A release that two of three nodes
+   * have confirmed would then run behind the take of the next holder: the third node would refuse
+   * the take, and the next holder would wait if one of the two hangs.
    */
   #run<R>(
     which: Script,
@@ -189,10 +189,10 @@ export class RedisQuorumNode implements port.QuorumNode {
   }
 }
 
-/** What is read from the line of one semaphore; undefined where that is no line of the script. */
+/** Reads the line of a semaphore; undefined if it is no line of the script. */
 type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
 
-/** For each semaphore its reply, or why it alone has none; see `quorum-store.lua`. */
+/** For each semaphore its reply or its error; see `quorum-store.lua`. */
 function parseReplies<Reply>(name: string, reply: unknown, parsers: readonly ParseLine<Reply>[]) {
   const [now = '', ...lines] = textOf(reply).split('\n');
   if (!TIME.test(now) || lines.length !== parsers.length) {
@@ -228,7 +228,7 @@ function parseDrop(tickets: number): ParseLine<port.DropReply> {
   };
 }
 
-/** `cursor`: where the next page starts; '' when done. */
+/** `cursor`: the start of the next page; '' after the last page. */
 function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
   const [now = '', cursor = '', lines] = textOf(reply).split('|');
   if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);

@@ -138,7 +138,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock-universal: partial locks stay',
     what: 'What acquireAll has taken before it failed is not given back',
     file: 'many/ordered-acquisition.ts',
-    find: '      void this.#giveBack(this.parts);\n      throw error;',
+    find: '      void this.#giveBack(this.shares);\n      throw error;',
     replace: '      throw error;',
   },
   {
@@ -253,8 +253,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: majorities of counts',
     what: 'Half of the nodes of a quorum are enough',
     file: 'backends/quorum/votes.ts',
-    find: 'Math.floor(places.length / 2) + 1,',
-    replace: 'Math.floor(places.length / 2),',
+    find: 'Math.floor(list.length / 2) + 1,',
+    replace: 'Math.floor(list.length / 2),',
     nodes: 3,
   },
   {
@@ -306,9 +306,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'A place in the shared memory is taken again while the keeper may still write there',
     file: 'keeper/kept-leases.ts',
-    find: "          send({ do: 'stop', place });",
+    find: "          send({ do: 'stop', index });",
     replace:
-      "          send({ do: 'stop', place });\n          this.#leases.delete(place);\n          this.#free.push(place);",
+      "          send({ do: 'stop', index });\n          this.#leases.delete(index);\n          this.#free.push(index);",
     kind: 'keeper',
   },
   {
