@@ -1,7 +1,8 @@
 import {
   clientOf,
   type HistoryEvent,
-  type SemaphoreTerms,
+  type Report,
+  type SemaphoreSettings,
   type ServedEvent,
   type ServedGrant,
   type ServedOrder,
@@ -9,10 +10,9 @@ import {
   type ServerEvent,
 } from '../../history/events.js';
 import { Meters } from './meters.js';
-import type { Report } from './report.js';
 import { comesFirst, groupOf, isSameFlow, type Ordered, Turns } from './turns.js';
 
-/** A ticket as the server's own answers show it. */
+/** A ticket as the answers of the server show it. */
 export interface LiveTicket {
   readonly semaphore: string;
   readonly id: string;
@@ -24,11 +24,9 @@ export interface LiveTicket {
   readonly grantedAt: number;
   /** By the server's clock. */
   expiresAt: number;
-  /**
-   * Its end may come early, because since its renewal the clock was stepped, or old data came back.
-   */
+  /** Since its renewal the clock was stepped or old data came back: its end may come early. */
   doubtful: boolean;
-  /** It came back with old data, whether anybody still wants it or not. */
+  /** It came back with old data, with a holder or without. */
   restored?: boolean;
 }
 
@@ -37,7 +35,7 @@ export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' |
 export interface TicketWatcher {
   /** `at`: when it ended; `now`: when that is seen. */
   onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number, now: number): void;
-  /** It is there again, with old data. */
+  /** The ticket is there again, with old data. */
   onTicketBack(ticket: LiveTicket): void;
 }
 
@@ -47,7 +45,7 @@ export interface Waiter {
   readonly order: ServedOrder | undefined;
   readonly cost: ServedRequest['cost'];
   readonly arrival: number;
-  /** It came back with old data, whether anybody still wants it or not. */
+  /** It came back with old data, with a caller or without. */
   restored?: boolean;
 }
 
@@ -68,32 +66,25 @@ interface Grant extends ServedGrant {
   readonly permits?: number;
 }
 
-/**
- * What one semaphore must be on the server, by the calls that it served: who holds, who waits, in
- * which order.
- */
+/** One semaphore as it must be after the calls that were served: tickets, and requests in order. */
 export class ModelledSemaphore {
   readonly name: string;
   readonly tickets = new Map<string, LiveTicket>();
   queue: Waiter[] = [];
   limit: number;
   readonly #leases = new Map<string, number>();
-  /** A request of the call had waited before. */
+  /** Whether a request of the call had waited before. */
   #recalled = false;
   readonly #revoked = new Set<string>();
-  /** Their process was silent for too long: they may be gone, until they are asked for again. */
+  /** Requests that may be gone until they ask again: their process was silent for too long. */
   readonly #dropped = new Set<string>();
   /**
-   * False once places in the queue may be of two clocks: that of before a loss of data, and an
-   * earlier one.
+   * False once arrivals in the queue may be of two clocks: data were lost, and tokens began again.
    */
   ordered = true;
-  /**
-   * False while a ticket may be there that had ended before the clock was set back: whether it was
-   * dropped is unknown.
-   */
+  /** False while a ticket may be there that had ended before the clock was set back. */
   certain = true;
-  readonly #terms: SemaphoreTerms;
+  readonly #hasGroups: boolean;
   readonly #meters: Meters;
   /** Permits that each group may hold. */
   #cap: number | undefined;
@@ -103,16 +94,16 @@ export class ModelledSemaphore {
   doubtedUntil = -Infinity;
   #now = 0;
   #problem: (rule: string, message: string) => void = nothing;
-  /** Of what does not depend on which tickets have ended. */
+  /** For rules that do not depend on which tickets have ended. */
   #certainProblem: (rule: string, message: string) => void = nothing;
   #watcher: TicketWatcher = silent;
 
-  constructor(terms: SemaphoreTerms) {
-    this.name = terms.name;
-    this.limit = terms.limit;
-    this.#terms = terms;
-    this.#meters = new Meters(terms);
-    this.#cap = terms.groupLimit;
+  constructor(settings: SemaphoreSettings) {
+    this.name = settings.name;
+    this.limit = settings.limit;
+    this.#hasGroups = settings.groups === true;
+    this.#meters = new Meters(settings);
+    this.#cap = settings.groupLimit;
   }
 
   get used(): number {
@@ -131,7 +122,7 @@ export class ModelledSemaphore {
     return this.#leases.get(clientOf(id)) ?? -Infinity;
   }
 
-  /** Waiters that count and may be served at all, in their order. */
+  /** The requests that count, in order of arrival. */
   waiting(): Waiter[] {
     return this.queue.filter((one) => this.#counts(one));
   }
@@ -145,7 +136,7 @@ export class ModelledSemaphore {
     return held <= this.#cap;
   }
 
-  /** Its group may not hold what the first of its flow asks for: others come before it. */
+  /** Whether the limit of its group holds back a request of its flow up to this one. */
   #isCapped(one: Waiter, among: readonly Waiter[] = this.queue): boolean {
     if (this.#cap === undefined) return false;
     const upTo = among.slice(0, among.indexOf(one) + 1);
@@ -189,25 +180,24 @@ export class ModelledSemaphore {
       case 'setRate':
       case 'setGroupLimit':
         this.#judgeTime(event, event.late === true);
-        if (event.late !== true) this.#setTerms(event);
+        if (event.late !== true) this.#setRules(event);
         break;
       case 'adopt':
         this.#adopt(event);
         break;
     }
     if (event.operation !== 'acquire') this.#grantAll(event, event.grants);
-    // What time alone allows is granted when the head asks again, and not by every extension.
+    // A permit that time alone frees is granted when the head asks again, not by an extension.
     if (event.operation !== 'extend' || this.#meters.areNone) this.#judgeIdle();
   }
 
-  #setTerms({ newRate, budget, newGroupLimit }: ServedEvent): void {
+  #setRules({ newRate, budget, newGroupLimit }: ServedEvent): void {
     if (newRate !== undefined) this.#meters.change(newRate, budget);
     if (newGroupLimit !== undefined) this.#cap = newGroupLimit ?? undefined;
   }
 
   /**
-   * The clock is set back from that time: what has ended by then may be there or not, until it has
-   * ended again.
+   * The clock is set back from that time: an expired ticket may be there until it expires again.
    */
   doubt(before: number): void {
     for (const { expiresAt } of this.tickets.values()) {
@@ -221,7 +211,7 @@ export class ModelledSemaphore {
     this.doubtedUntil = Math.max(this.doubtedUntil, time);
   }
 
-  /** Nothing was served that may explain what has changed. */
+  /** Tickets end by time alone. */
   #expire({ at, time }: ServedEvent): void {
     for (const ticket of this.tickets.values()) {
       if (ticket.expiresAt > time) continue;
@@ -264,13 +254,13 @@ export class ModelledSemaphore {
     ticket.doubtful = false;
   }
 
-  /** What was dropped returns to the place that it names. */
+  /** A dropped request returns to the arrival that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
-      // A command that came twice and named no place may have given it another one meanwhile.
+      // A command that came twice and named no arrival may have given it another one meanwhile.
       if (place === arrival && this.#dropped.has(id)) this.#leave(id);
-      this.#place({ id, permits, order, cost, arrival });
+      this.#queueUp({ id, permits, order, cost, arrival });
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
@@ -279,8 +269,8 @@ export class ModelledSemaphore {
   }
 
   /**
-   * The requests of a client that has asked count until 5 s after now, or after its turn. Where it
-   * asks for new requests alone, it may sleep for others until later.
+   * The requests of a client that asks count until 5 s after now, or after its turn. A call with
+   * new requests alone leaves a later turn of the other requests as it is.
    */
   #keepLease(client: string, { time, turnAt }: ServedEvent): void {
     const known = this.#leases.get(client) ?? -Infinity;
@@ -292,16 +282,16 @@ export class ModelledSemaphore {
   #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {
     for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
-        // A request that never heard of its place gets a new one after it was dropped.
+        // A dropped request whose process does not know its arrival gets a new one.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
-        this.#place({ id, permits, order, cost, arrival: place ?? Infinity });
+        this.#queueUp({ id, permits, order, cost, arrival: place ?? Infinity });
         this.#dropped.delete(id);
         this.#keepLease(clientOf(id), event);
       } else if (verdict !== 'late') this.#leave(id);
     }
   }
 
-  #place(waiter: Waiter): void {
+  #queueUp(waiter: Waiter): void {
     if (this.tickets.has(waiter.id) || this.queue.some(({ id }) => id === waiter.id)) return;
     const at = this.queue.findIndex(({ arrival }) => arrival > waiter.arrival);
     this.queue.splice(at < 0 ? this.queue.length : at, 0, waiter);
@@ -312,7 +302,7 @@ export class ModelledSemaphore {
     this.queue = this.queue.filter((one) => one.id !== id);
   }
 
-  /** In the order in which they were given. */
+  /** In the order of the grants. */
   #grantAll(event: ServedEvent, grants: readonly Grant[]): void {
     const inOrder = grants.toSorted((a, b) => a.token - b.token);
     for (const grant of inOrder) this.#grant(event, grant);
@@ -320,13 +310,13 @@ export class ModelledSemaphore {
 
   #grant(event: ServedEvent, grant: Grant): void {
     const { at } = event;
-    const place = this.queue.find((one) => one.id === grant.id);
-    const { id, token, slots, expiresAt, permits = place?.permits } = grant;
-    const asked = place ?? event.requests?.find((one) => one.id === id);
-    this.#judgeOrder(id, place, asked, event);
+    const waiter = this.queue.find((one) => one.id === grant.id);
+    const { id, token, slots, expiresAt, permits = waiter?.permits } = grant;
+    const asked = waiter ?? event.requests?.find((one) => one.id === id);
+    this.#judgeOrder(id, waiter, asked, event);
     if (asked !== undefined) {
       this.#judgeTurns(id, asked);
-      this.#judgeTerms(id, asked);
+      this.#judgeLimits(id, asked);
     }
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
@@ -335,10 +325,8 @@ export class ModelledSemaphore {
     const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
     const distinct = new Set(slots).size === slots.length;
     if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
-      this.#problem(
-        'slots',
-        `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
-      );
+      const message = `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`;
+      this.#problem('slots', message);
     }
     const group = asked && groupOf(asked);
     const ticket = { semaphore: this.name, id, token, slots, group, grantedAt: at };
@@ -347,7 +335,7 @@ export class ModelledSemaphore {
   }
 
   /** All or none over the rate and every budget, and no group above its limit. */
-  #judgeTerms(id: string, asked: Waiter | ServedRequest): void {
+  #judgeLimits(id: string, asked: Waiter | ServedRequest): void {
     if (!this.#hasRoom(asked)) {
       this.#problem('cap', `${id} makes group '${groupOf(asked)}' hold more than ${this.#cap}`);
     }
@@ -358,31 +346,30 @@ export class ModelledSemaphore {
 
   #judgeOrder(
     id: string,
-    place: Waiter | undefined,
+    waiter: Waiter | undefined,
     asked: Ordered | undefined,
     { requests = [] }: ServedEvent,
   ): void {
     if (!this.ordered) return;
-    // A process that asks for another permit just now is there: what it asked for before may be
-    // dropped or not.
+    // The call itself shows that its process lives: the request may be dropped or not.
     const asks = requests.some(
       (one) => one.verdict !== 'late' && clientOf(one.id) === clientOf(id),
     );
-    if (place !== undefined && !this.isAlive(place) && !asks) {
+    if (waiter !== undefined && !this.isAlive(waiter) && !asks) {
       this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
-    const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
-    const passed = this.#terms.groups
-      ? this.#firstBefore(asked, place)
-      : ahead.find((one) => this.#counts(one));
+    const end = waiter === undefined ? Infinity : this.queue.indexOf(waiter);
+    const passed = this.#hasGroups
+      ? this.#firstBefore(asked, waiter)
+      : this.queue.slice(0, end).find((one) => this.#counts(one));
     if (passed !== undefined)
       this.#problem('order', `${id} was granted before ${passed.id}, which waits`);
   }
 
-  /** One that must be granted before it whatever groups got until now. */
-  #firstBefore(asked: Ordered | undefined, place: Waiter | undefined): Waiter | undefined {
+  /** A request that must be granted before this one whatever groups got until now. */
+  #firstBefore(asked: Ordered | undefined, waiter: Waiter | undefined): Waiter | undefined {
     if (asked === undefined) return undefined;
-    const arrival = place?.arrival ?? Infinity;
+    const arrival = waiter?.arrival ?? Infinity;
     return this.queue.find(
       (one) =>
         this.#counts(one) &&
@@ -406,10 +393,8 @@ export class ModelledSemaphore {
       const ticket = this.tickets.get(id);
       const live = ticket !== undefined && (token === undefined || token === ticket.token);
       if (live !== there) {
-        this.#problem(
-          'extend',
-          `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`,
-        );
+        const [was, is] = [there ? '' : 'not ', live ? '' : 'not '];
+        this.#problem('extend', `${id} was ${was}extended, and is ${is}there`);
       }
       if (!live) continue;
       if (!there) {
@@ -426,10 +411,8 @@ export class ModelledSemaphore {
       if (there && spent !== undefined) this.#meters.settle(id, spent);
       const ticket = this.tickets.get(id);
       if ((ticket !== undefined) !== there) {
-        this.#problem(
-          'release',
-          `${id} was ${there ? '' : 'not '}there, by the answer to its release`,
-        );
+        const was = there ? '' : 'not ';
+        this.#problem('release', `${id} was ${was}there, by the answer to its release`);
       }
       this.#leave(id);
       if (ticket === undefined) continue;
@@ -460,11 +443,8 @@ export class ModelledSemaphore {
     const { id, before, token, slots } = adopted;
     const ticket = this.tickets.get(before);
     if (ticket === undefined || slots.join() !== ticket.slots.join()) {
-      this.#problem(
-        'adopt',
-        `${before} became ${id} with slots ${slots.join()}, and was not there with them`,
-      );
-      return;
+      const message = `${before} became ${id} with slots ${slots.join()}, and was not there with them`;
+      return this.#problem('adopt', message);
     }
     if (before !== id) {
       this.tickets.delete(before);
@@ -478,7 +458,7 @@ export class ModelledSemaphore {
     }
   }
 
-  /** A caller that knows that a call is over must not find that it takes effect. */
+  /** A call must not take effect after the time that it names. */
   #judgeTime({ notAfter = Infinity, time, operation }: ServedEvent, late: boolean): void {
     if (late === time > notAfter) return;
     const what = late ? 'refused as late before' : 'acted after';
@@ -486,7 +466,7 @@ export class ModelledSemaphore {
   }
 
   #judgeBusy(requests: readonly ServedRequest[]): void {
-    // What the dead wanted may be there still, at the limit of their group, and is not overtaken.
+    // A request of a dead process may still be there, at the limit of its group, and keep its turn.
     if (this.#cap !== undefined && this.queue.length > 0) return;
     for (const request of requests) {
       if (request.verdict !== 'busy' || !this.#fits(request) || this.waiting().length > 0) continue;
@@ -494,20 +474,20 @@ export class ModelledSemaphore {
     }
   }
 
-  /** Whether nothing but its turn holds it back. */
+  /** Whether permits, its group and the meters allow it. */
   #fits(asked: Waiter | ServedRequest): boolean {
     const isFree = this.used + asked.permits <= this.limit;
     return isFree && this.#hasRoom(asked) && this.#meters.mayPay(asked);
   }
 
   /**
-   * What is free goes to the first waiter, in the very call; and groups at their limit block no
-   * other. Where groups decide who is the first, each that may be must have what it asks for, and
-   * that whether the dead, who may be there, hold their group at its limit or not.
+   * A free permit goes to the first request, in the very call, and a group at its limit blocks no
+   * other. Where groups decide which request is first, every possible first must fit, whether
+   * requests of dead processes are still there or not.
    */
   #judgeIdle(): void {
     if (!this.ordered) return;
-    // Whether the server has seen that they were silent, nobody knows: they may be there and block.
+    // A request that may or may not be dropped may be there and block.
     if (this.queue.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
     const waiting = this.waiting();
     const first = waiting.filter((one) => one === waiting.find((other) => isSameFlow(one, other)));
@@ -527,21 +507,20 @@ export class ModelledSemaphore {
   }
 }
 
-/** The one server: what it must hold, by its own answers. */
+/** The one server: the tickets and requests that it must hold, by its answers. */
 export class ServerModel {
   readonly semaphores = new Map<string, ModelledSemaphore>();
   readonly #report: Report;
   readonly #watcher: TicketWatcher;
-  readonly #terms = new Map<string, SemaphoreTerms>();
-  /** What was served since the data began. */
+  readonly #settings = new Map<string, SemaphoreSettings>();
+  /** The calls since the data began. */
   #log: ServedEvent[] = [];
   /** Its clock less true time, as of the last call. */
   #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
   /**
-   * Whose requests were answered since the clock was last set forward, and since when; undefined:
-   * it never was.
+   * Clients with an answer since the clock was last set forward, and when; undefined: it never was.
    */
   #informed: Map<string, number> | undefined;
   #steppedBack = false;
@@ -563,17 +542,14 @@ export class ServerModel {
     return now + this.#offset;
   }
 
-  /**
-   * By how much its clock was set back lately: calls that were sent before may act for so much
-   * longer.
-   */
+  /** How far its clock was set back lately: calls of before may act for that much longer. */
   backwardAt(now: number): number {
     return now < this.#backward.at + ON_ITS_WAY ? this.#backward.by : 0;
   }
 
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
-      for (const terms of event.semaphores) this.#terms.set(terms.name, terms);
+      for (const each of event.semaphores) this.#settings.set(each.name, each);
     } else if (event.type === 'served') {
       this.#offset = event.time - event.at;
       this.#log.push(event);
@@ -586,7 +562,7 @@ export class ServerModel {
   #of(name: string): ModelledSemaphore {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
-      semaphore = new ModelledSemaphore(this.#terms.get(name) ?? { name, limit: 1, ttl: 0 });
+      semaphore = new ModelledSemaphore(this.#settings.get(name) ?? { name, limit: 1, ttl: 0 });
       semaphore.ordered = !this.#restarted;
       this.semaphores.set(name, semaphore);
     }
@@ -633,10 +609,9 @@ export class ServerModel {
       const now = this.find(ticket.semaphore, ticket.id);
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
     }
-    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the
-    // promise leaves open.
+    // Tokens begin at the server's clock, which may be behind: the promise leaves that open.
     this.#hasLostData = true;
-    if (this.#steppedBack) this.#beginTokensAnew();
+    if (this.#steppedBack) this.#beginTokensAgain();
   }
 
   #replay(): void {
@@ -652,7 +627,7 @@ export class ServerModel {
     for (const semaphore of this.semaphores.values()) semaphore.doubt(before);
   }
 
-  #beginTokensAnew(): void {
+  #beginTokensAgain(): void {
     this.#highest.clear();
     this.#restarted = true;
     for (const semaphore of this.semaphores.values()) semaphore.ordered = false;
@@ -667,10 +642,7 @@ export class ServerModel {
     this.#informed = new Map();
   }
 
-  /**
-   * Whoever does not know yet that the clock was set forward takes a grant that is on its way for
-   * younger than it is.
-   */
+  /** A process without news of a clock set forward takes a grant for younger than it is. */
   #doubtNews({ at, semaphore, requests = [], grants, unheard }: ServedEvent): void {
     const informed = this.#informed;
     if (informed === undefined) return;
@@ -689,7 +661,7 @@ export class ServerModel {
     this.#steppedBack = true;
     this.#doubtFrom(this.timeAt(at) + by);
     this.#backward = { at, by: by + this.backwardAt(at) };
-    if (this.#hasLostData) this.#beginTokensAnew();
+    if (this.#hasLostData) this.#beginTokensAgain();
   }
 
   #markRestored(): void {
