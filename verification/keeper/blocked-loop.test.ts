@@ -43,7 +43,14 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
     const name = newName();
     const blockedUntil = join(directory, name);
     const times = { ttl: TTL, extendEvery: TTL / 3, maxStall: 60_000 };
-    holder = startHolderProgram({ port, kind: fixture.kind, name, blockedUntil, ...times, ...more });
+    holder = startHolderProgram({
+      port,
+      kind: fixture.kind,
+      name,
+      blockedUntil,
+      ...times,
+      ...more,
+    });
     const { target } = await fixture.connect(port);
     const asks = fixture.semaphore(target, name, { limit: more.permits ?? 1, ttl: 60_000 });
     await holder.next('blocked');

@@ -94,11 +94,7 @@ const LUA: Language = {
   comment: /^\s*--/,
   message: /\berror\(/,
   string: /'[^']*'/g,
-  replacements: [
-    [/ (?:==|~=|<=?|>=?|and|or|[-+*/]) /g, byTable],
-    [/\bnot /g, dropped],
-    ...BOTH,
-  ],
+  replacements: [[/ (?:==|~=|<=?|>=?|and|or|[-+*/]) /g, byTable], [/\bnot /g, dropped], ...BOTH],
   droppable: /^\s*(?:call\(.*\)|redis\.p?call\(.*\)|break|(?!local\b)[\w.[\] +*,-]+ = .+)$/,
   condition: [/^\s*(?:if|elseif|while) /, /^ (?:then|do)$/],
 };

@@ -101,7 +101,9 @@ async function report(
   const date = new Date().toISOString().slice(0, 10);
   const row = [tested?.version ?? 'not to be had', ...counts, date, commit].join(' | ');
   const before = existsSync(REPORT) ? readFileSync(REPORT, 'utf8').split('\n') : [];
-  const rows = before.filter((line) => /^\| (?:red|val)/.test(line)).map((line) => line.replaceAll(/ +/g, ' '));
+  const rows = before
+    .filter((line) => /^\| (?:red|val)/.test(line))
+    .map((line) => line.replaceAll(/ +/g, ' '));
   const others = rows.filter((line) => !line.startsWith(name));
   const text = HEADING + [...others, `${name}${row} |`].toSorted().join('\n');
   writeFileSync(REPORT, await format(text, { ...(await resolveConfig(REPORT)), filepath: REPORT }));

@@ -81,7 +81,7 @@ export class TestCluster {
   async repair(): Promise<void> {
     for (const node of this.#down) {
       node.resume();
-      // One that hung may have its process, but not its answers, when it was killed as well.
+      // A node that hung and was killed as well has no process any more.
       await node.command('PING').catch(() => node.restart());
     }
     this.#down.clear();
@@ -158,10 +158,7 @@ export class TestCluster {
     }
   }
 
-  /**
-   * Moves what a slot still has, and ends the move: keys may be made at the old node until it has
-   * none.
-   */
+  /** Moves the keys that a slot still has, and ends the move: until then keys may be made there. */
   async finishMove(slot: number, from: TestServer, to: TestServer): Promise<void> {
     for (let keys = await this.keysIn(from, slot); keys.length > 0;) {
       await this.moveKeys(from, to, keys);
@@ -217,7 +214,7 @@ export class TestCluster {
 
 function shardOf({ shards }: View, slot: number): Shard {
   const found = shards.find(({ first, last }) => first <= slot && slot <= last);
-  if (found === undefined) throw new Error(`nobody serves slot ${slot}`);
+  if (found === undefined) throw new Error(`no node serves slot ${slot}`);
   return found;
 }
 

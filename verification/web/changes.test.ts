@@ -6,7 +6,10 @@ import { describeInBrowser, rowsOf, textOf, untilText } from './page-fixture.js'
 
 describeInBrowser('changes from the page', (web) => {
   it('revoke: the holder loses its permit, and the next in the queue has it', async () => {
-    const [first, second] = [await web().user('gpu', { limit: 1, label: 'old' }), await web().user('gpu', { limit: 1, label: 'new' })];
+    const [first, second] = [
+      await web().user('gpu', { limit: 1, label: 'old' }),
+      await web().user('gpu', { limit: 1, label: 'new' }),
+    ];
     const handle = await first.acquire();
     const lost = new Promise((resolve) => void handle.on('lost', resolve));
     const waiting = second.acquire();

@@ -20,7 +20,9 @@ describeInBrowser('the picture of four clients', (web) => {
 
   /** Each test has its own name. */
   function start(name: string): Promise<readonly Semaphore[]> {
-    return Promise.all(KINDS.map((kind, nth) => web().user(name, { limit: 3, label: `client-${nth}` }, kind)));
+    return Promise.all(
+      KINDS.map((kind, nth) => web().user(name, { limit: 3, label: `client-${nth}` }, kind)),
+    );
   }
 
   async function follows(page: Page, ...expected: readonly string[]): Promise<void> {
@@ -76,11 +78,7 @@ describeInBrowser('the picture of four clients', (web) => {
     await holder.release();
     const heir = await waiting;
     await eventually(async () => {
-      expect(await labels(page, 'holders')).to.have.members([
-        'client-1',
-        'client-2',
-        'client-2',
-      ]);
+      expect(await labels(page, 'holders')).to.have.members(['client-1', 'client-2', 'client-2']);
       expect(await rowsOf(page, 'queue')).to.deep.equal([]);
     });
     await heir.release();
