@@ -15,7 +15,11 @@ interface Finding {
 
 describeInBrowser('axe-core', (web) => {
   before('a holder and a waiter', async () => {
-    const exports = await web().user('exports', { limit: 1, label: 'export-worker' });
+    const exports = await web().user('exports', {
+      limit: 1,
+      label: 'export-worker',
+      ttl: 600_000,
+    });
     await exports.acquire();
     void exports.acquire().catch(() => undefined);
   });

@@ -4,10 +4,10 @@ import type {
   LostEvent,
   Report,
   ServedEvent,
-  ServerEvent,
   Ticket,
 } from '../../history/events.js';
-import type { EndCause, LiveTicket, ServerModel, TicketWatcher } from './server-model.js';
+import type { EndCause, LiveTicket, TicketWatcher } from './modelled-semaphore.js';
+import type { ServerModel } from './server-model.js';
 import type { Troubles } from './troubles.js';
 
 /** What a holder believes of its ticket. */
@@ -48,8 +48,6 @@ export class Beliefs implements TicketWatcher {
   readonly #releasedAt = new Map<string, number>();
   readonly #ttls = new Map<string, number>();
   #next = Infinity;
-  #steppedBack = false;
-  #hasLostData = false;
 
   constructor(troubles: Troubles, report: Report) {
     this.#troubles = troubles;
@@ -77,7 +75,7 @@ export class Beliefs implements TicketWatcher {
         if (event.operation === 'release') this.#release(event.ticket ?? '', event.at);
         break;
       case 'server':
-        this.#onServer(event);
+        if (server.tokensRepeat) this.#lastOnSlot.clear();
         break;
       case 'served':
         if (event.client.endsWith('+keeper')) this.#judgeRenewal(event);
@@ -231,7 +229,7 @@ export class Beliefs implements TicketWatcher {
       this.#report('ttl', at, message);
     }
     // Where tokens have begun again, its request may have got the same token: the loss cannot show.
-    const same = this.#tokensRepeat && server.find(semaphore, id)?.token === token;
+    const same = server.tokensRepeat && server.find(semaphore, id)?.token === token;
     if (broken !== undefined && until > broken.at + most && !same) {
       const message = `${id} is believed in for more than a ttl after it was ${broken.cause}`;
       this.#report('lost-silently', at, message);
@@ -275,17 +273,6 @@ export class Beliefs implements TicketWatcher {
     hold.lost = reason;
     hold.over ??= at;
     this.#open.delete(hold);
-  }
-
-  /** Tokens begin at the server's clock: after a step back and a loss of data they may be lower. */
-  #onServer({ change, step = 0 }: ServerEvent): void {
-    if (change === 'stepped') this.#steppedBack ||= step < 0;
-    else this.#hasLostData = true;
-    if (this.#tokensRepeat) this.#lastOnSlot.clear();
-  }
-
-  get #tokensRepeat(): boolean {
-    return this.#steppedBack && this.#hasLostData;
   }
 
   #release(ids: string, at: number): void {

@@ -1,7 +1,8 @@
 import { clientOf, type HistoryEvent, type Report } from '../../history/events.js';
 import type { Beliefs } from './beliefs.js';
 import type { Calls } from './calls.js';
-import type { LiveTicket, ModelledSemaphore, ServerModel } from './server-model.js';
+import type { LiveTicket, ModelledSemaphore } from './modelled-semaphore.js';
+import type { ServerModel } from './server-model.js';
 import type { Troubles } from './troubles.js';
 
 interface Models {

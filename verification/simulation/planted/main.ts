@@ -11,7 +11,7 @@ import type { Hunt, Quarry } from './hunt.js';
 
 const execute = promisify(execFile);
 
-/** Seconds for each bug. */
+/** Seconds of processor time for each bug. */
 const PATIENCE = 90;
 
 interface Row {
@@ -61,8 +61,8 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Qua
   }
 }
 
-/** With some bugs a seed has no end. */
-const ENDLESS: Quarry = { rule: '', message: '', seconds: 3 * PATIENCE };
+/** With some bugs a seed has no end: seconds after which a hunt is given up. */
+const ENDLESS: Quarry = { rule: '', message: '', seconds: 10 * PATIENCE };
 
 async function ask(file: string, hunt: Hunt): Promise<Quarry> {
   const limits = { maxBuffer: 1 << 26, timeout: ENDLESS.seconds * 1000 };
