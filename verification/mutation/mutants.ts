@@ -95,7 +95,7 @@ const LUA: Language = {
   message: /\berror\(/,
   string: /'[^']*'/g,
   replacements: [[/ (?:==|~=|<=?|>=?|and|or|[-+*/]) /g, byTable], [/\bnot /g, dropped], ...BOTH],
-  droppable: /^\s*(?:call\(.*\)|redis\.p?call\(.*\)|break|(?!local\b)[\w.[\] +*,-]+ = .+)$/,
+  droppable: /^(?!\s*local\b)\s*(?:call\(.*\)|redis\.p?call\(.*\)|break|[\w.[\] +*,-]+ = .+)$/,
   condition: [/^\s*(?:if|elseif|while) /, /^ (?:then|do)$/],
 };
 
