@@ -1,4 +1,25 @@
-import type { PlantedBug } from './bug.js';
+import type { FaultKind } from '../faults/kinds.js';
+import type { Kind } from '../settings.js';
+
+/** A bug that is put into the sources, to see whether the simulator finds it. */
+export interface PlantedBug {
+  readonly name: string;
+  /** The package or the commit that had it. */
+  readonly origin: string;
+  /** The wrong rule. */
+  readonly what: string;
+  /** Where it is planted: a path below src. */
+  readonly file: string;
+  /** Text that the file has once. */
+  readonly find: string;
+  readonly replace: string;
+  /** Independent masters that the runs have; default 1. */
+  readonly nodes?: number;
+  /** The kind of the runs. */
+  readonly kind?: Kind;
+  /** The only faults that strike, for a bug that few of them bring to light; default: all. */
+  readonly faults?: readonly FaultKind[];
+}
 
 /** Protocol bugs: of this project's own history, of other packages, and of mutants. */
 export const BUGS: readonly PlantedBug[] = [
@@ -112,7 +133,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'no-time-limit',
     origin: 'redis-semaphore: a command in the offline queue outlasts the timeout',
-    what: 'A call that nobody answers is waited for ten times as long',
+    what: 'A call without an answer lasts ten times as long',
     file: 'core/batcher.ts',
     find: 'deadline: sent.monotonic + this.#callTimeoutMs,',
     replace: 'deadline: sent.monotonic + 10 * this.#callTimeoutMs,',
@@ -210,7 +231,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'overtaking',
     origin: 'redis-semaphore: no queue',
-    what: 'New requests are granted what is free before the waiters',
+    what: 'New requests get free permits before the waiters',
     file: 'backends/memory/requests.ts',
     find: 'if (canTake && s.waiting === 0) return',
     replace: 'if (canTake) return',
@@ -218,7 +239,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'big-ones-starve',
     origin: 'bottleneck: what fits goes first',
-    what: 'A request that does not fit is passed by smaller ones behind it',
+    what: 'A request that does not fit is passed by smaller requests behind it',
     file: 'backends/memory/serve.ts',
     find: 'return r;\n    } else {',
     replace: 'park(s, r);\n    } else {',
@@ -343,7 +364,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'refund-of-the-past',
     origin: 'mutant',
-    what: 'What was not spent is given back, though time has given it back already',
+    what: 'Unspent units are given back, though time has given them back already',
     file: 'backends/memory/rate.ts',
     find: 'const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);',
     replace: 'const left = due < 0 ? 0 : Math.max(0, arrivals.tat - s.time);',
