@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { AcquireCall, AcquireReply } from '../../src/backends/backend.js';
+import type { AcquireCall } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import type { PortFixture } from './port-fixture.js';
 import { describeOnBoth, granted, ids, kinds, RedisFixture, request } from './port-fixture.js';
@@ -111,22 +111,6 @@ describeOnBoth('all tickets or none', (make) => {
       }
     });
   }
-
-  it('do not pass a request that waits for more permits of their group', async () => {
-    const one = make({ limit: 5 });
-    const capped = { groupLimit: 2 };
-    await one.take('a.1', capped);
-    expect(kinds(await one.acquire('b.1.2', capped))).to.deep.equal(['queued']);
-    expect(await one.acquireTogether('c.1')).to.equal(undefined);
-    await one.release('b.1.2');
-    expect(kinds((await one.acquireTogether('c.1')) as AcquireReply)).to.deep.equal(['granted']);
-  });
-
-  it('take one call if a ticket lives longer than usual', async () => {
-    const { acquire10 } = severalOf();
-    const all = await acquire10(() => ({ ttl: 7 * HOUR }));
-    expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
-  });
 
   it('are refused together once it is past the earliest time that any names', async () => {
     const { one, acquire10, state } = severalOf();
