@@ -87,16 +87,6 @@ describe('diagnostics channels', () => {
     expect(log.of('redsem:release')).to.deep.equal([{ ...about, ...release, error: undefined }]);
   });
 
-  it('carry a loss by close(), of which no time is too long', async () => {
-    const semaphore = open();
-    const handle = await semaphore.acquire();
-    await semaphore.close();
-    await clock.advance(500);
-    expect(await handle.release()).to.equal(false);
-    const [release] = log.of('redsem:release');
-    expect(release).to.include({ id: handle.id, lost: 'closed', overrun: 0 });
-  });
-
   it('carry each extension, and the error of a failed one', async () => {
     const handle = await open({ extendEvery: 0 }).acquire();
     const broken = new Error('read ECONNRESET');
