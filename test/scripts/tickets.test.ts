@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
 import { describeWithFakeClock } from '../support/require-server.js';
+import type { PortFixture } from './port-fixture.js';
 import { closeFixtures, describeOnBoth, granted, ids, RedisFixture } from './port-fixture.js';
 
 describeOnBoth('tickets', (make) => {
@@ -57,6 +58,26 @@ describeOnBoth('tickets', (make) => {
       (await one.extend(['a.1', 'gone.1', 'a.2'], { fencingTokens: [token, 1, other] })).extended;
     expect(await extend(lost.fencingToken)).to.deep.equal([false, false, true]);
     expect(await extend(later.fencingToken)).to.deep.equal([true, false, true]);
+  });
+
+  it('are refused by every call from the microsecond after its notAfter on', async () => {
+    const now = 1_700_000_000_000.5;
+    const calls: Record<string, (one: PortFixture, notAfter: number) => Promise<object>> = {
+      acquire: (one, notAfter) => one.acquire('b.1', { notAfter }),
+      adopt: (one, notAfter) => one.adopt('a.1', 'c.1', { notAfter }),
+      setLimit: (one, notAfter) => one.setLimit(5, { notAfter }),
+      addPermits: (one, notAfter) => one.addPermits(1, 'x.1', { notAfter }),
+      setRate: (one, notAfter) => one.setRate({ permits: 1, per: 1000, burst: 1 }, { notAfter }),
+      setGroupLimit: (one, notAfter) => one.setGroupLimit(1, { notAfter }),
+    };
+    for (const [what, call] of Object.entries(calls)) {
+      for (const early of [0.001, 0]) {
+        const one = make({ limit: 2, time: { now } });
+        await one.take('a.1');
+        const reply = JSON.stringify(await call(one, now - early));
+        expect(/"late":true|"kind":"late"/.test(reply), what).to.equal(early > 0);
+      }
+    }
   });
 });
 
