@@ -278,6 +278,7 @@ describeWithServer('a keeper', (server) => {
         await eventually(() => byThisThread > 3);
         unsubscribe('redsem:extend', count);
         if (how !== 'hang') {
+        await eventually(() => warnings.length > 0);
           expect(warnings.map(({ code }) => code)).to.deep.equal(['KEEPER_LOST']);
           expect(warnings[0]?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
         }
