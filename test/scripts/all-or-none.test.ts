@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { AcquireCall } from '../../src/backends/backend.js';
+import type { AcquireCall, AcquireReply } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import type { PortFixture } from './port-fixture.js';
 import { describeOnBoth, granted, ids, kinds, RedisFixture, request } from './port-fixture.js';
@@ -111,6 +111,16 @@ describeOnBoth('all tickets or none', (make) => {
       }
     });
   }
+
+  it('do not pass a request that waits for more permits of their group', async () => {
+    const one = make({ limit: 5 });
+    const capped = { groupLimit: 2 };
+    await one.take('a.1', capped);
+    expect(kinds(await one.acquire('b.1.2', capped))).to.deep.equal(['queued']);
+    expect(await one.acquireTogether('c.1')).to.equal(undefined);
+    await one.release('b.1.2');
+    expect(kinds((await one.acquireTogether('c.1')) as AcquireReply)).to.deep.equal(['granted']);
+  });
 
   it('are refused together once it is past the earliest time that any names', async () => {
     const { one, acquire10, state } = severalOf();

@@ -107,6 +107,17 @@ describeOnBoth('a bounded queue', (make) => {
       expect(await one.queue()).to.deep.equal(['c.1']);
     });
 
+    it(`does not count them where others saw that they are dead, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+      const one = make({ limit: 1 });
+      await one.take('c.x1', { ttl: HOUR });
+      await one.acquire(ids('dead', 2).map((id) => request(id, 'wait', given)));
+      one.pass(5000);
+      await one.acquire('a.1');
+      await one.acquire('b.1');
+      expect(kinds(await one.acquire('c.1', { maxWaiting: 3 }))).to.deep.equal(['queued']);
+      expect(kinds(await one.acquire('c.2', { maxWaiting: 3 }))).to.deep.equal(['full']);
+    });
+
     // The fresh seed 103 of the lock-step, path 206.
     it(`does not count requests that their client left long ago, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 1 });

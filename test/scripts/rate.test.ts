@@ -100,6 +100,33 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
+  it('is remembered as long as a caller names it', async () => {
+    const one = make(ANY);
+    for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
+      await one.take(`a.${at}`, RATED);
+      expect(await one.try('x.1')).to.equal('busy');
+      one.pass(RATE_LIFE_MS / 3);
+    }
+  });
+
+  it('that was removed counts as none, whatever callers name, and forgets earlier grants', async () => {
+    const one = make(ANY);
+    await one.take('a.1', RATED);
+    await one.setRate(undefined);
+    expect(kinds(await one.acquire(ids('b', 3), RATED))).to.deep.equal(Array(3).fill('granted'));
+    await one.setRate({ permits: 1, per: 1000, burst: 1 });
+    await one.take('c.1');
+    expect(await nextIn(one)).to.equal(1000);
+  });
+
+  it('is not passed by a call for several semaphores, all or none', async () => {
+    const one = make(ANY);
+    expect(await one.acquireTogether('a.0', RATED)).to.equal(undefined);
+    await one.setRate(RATE);
+    await one.take('a.1');
+    expect(await one.acquireTogether('b.1')).to.equal(undefined);
+  });
+
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     const ask = async (one: PortFixture, id: string, options: CallOptions = {}) =>
