@@ -57,7 +57,7 @@ export const faceCases: CaseGroup = {
       await untilState(scope.elsewhere({ limit: 3 }), { held: 0, waiting: 0 });
     },
 
-    'a read-write lock lets nobody write beside permits that it does not know of': needing(
+    'a read-write lock refuses a writer beside permits that it does not know of': needing(
       'operator calls',
       async (scope) => {
         const [lock] = locksIn(scope);
@@ -70,7 +70,7 @@ export const faceCases: CaseGroup = {
       },
     ),
 
-    'an election has one leader, and the next one when it resigns': async (scope) => {
+    'an election has one leader, and the next leader when it resigns': async (scope) => {
       const [here, there] = scope.inBoth((at) => new Election(at, scope.name, { retry }));
       const first = await here.campaign();
       expect([here.leadership, there.leadership]).to.deep.equal([first, undefined]);

@@ -16,7 +16,7 @@ describe('wake-ups', () => {
     return { clock, rang, wakeup };
   }
 
-  it('come up to a quarter of their delay earlier when another comes then, not otherwise', async () => {
+  it('come up to a quarter of their delay earlier beside another, not otherwise', async () => {
     const { clock, rang, wakeup } = fixture();
     wakeup('exact').wakeBy(80, 0);
     wakeup('in time').wakeAround(106, 0);
@@ -38,7 +38,7 @@ describe('wake-ups', () => {
     expect(rang.map(([name]) => name)).to.have.members(['before', 'after', 'later']);
   });
 
-  it('ring when their time comes though they were stopped and set again, to later and to earlier times', async () => {
+  it('ring in time after they were stopped and set again, to later and to earlier times', async () => {
     const { clock, rang, wakeup } = fixture();
     const moved = Array.from({ length: 200 }, (_, i) => wakeup(`${i}`));
     wakeup('kept').wakeBy(500, 0);
@@ -57,7 +57,7 @@ describe('wake-ups', () => {
     expect([rang.length, clock.timers]).to.deep.equal([expected.length + 1, 0]);
   });
 
-  it('that were stopped are forgotten, also while others are set', async () => {
+  it('are forgotten once they were stopped, also while others are set', async () => {
     const { clock, wakeup } = fixture();
     wakeup('kept').wakeBy(1e9, 0);
     const collected = new Set<number>();
@@ -72,7 +72,7 @@ describe('wake-ups', () => {
     await clock.advance(1e9);
   });
 
-  it('are not held up by a fake timer that is gone, however late it would have come', async () => {
+  it('ring in time beside a fake timer that is gone', async () => {
     const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const now = systemClock.monotonic();
     const left = new Wakeup(systemClock, true, () => undefined);
