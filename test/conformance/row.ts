@@ -26,7 +26,10 @@ export type Ability =
    */
   | 'time';
 
-/** Missing abilities of a row, with reasons. Its title names them, and it leaves out the cases that need them. */
+/**
+ * Missing abilities of a row, with reasons. Its title names them, and it leaves out the cases that
+ * need them.
+ */
 export type Lacks = Partial<Record<Ability, string>>;
 
 /** One backend, reached in one way. */

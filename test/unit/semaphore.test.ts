@@ -155,7 +155,7 @@ describe('warnings of a semaphore', () => {
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
     it(`are of ${what}, looked for once, at the first listener`, async () => {
-      const findHazard = fake(look ?? (async () => undefined));
+      const findHazard = fake(async (): Promise<string | undefined> => look?.());
       const backend = Object.assign(new StubBackend(), look && { findHazard });
       const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
       await backend.clock.advance(0);

@@ -42,7 +42,9 @@ describe('an election', () => {
     await other.election.resign();
     await clock.advance(0);
     expect(first.tokens).to.have.lengthOf(2);
+    expect(other.election.leadership).to.equal(undefined);
     expect(first.election.leadership?.fencingToken).to.equal(first.tokens[1]);
+    expect(other.tokens[0]).to.be.within(first.tokens[0] ?? NaN, first.tokens[1] ?? NaN);
     expect(await first.election.resign()).to.equal(true);
     await clock.advance(5000);
     expect(first.tokens).to.have.lengthOf(2);

@@ -11,7 +11,7 @@ await profiler.post('Profiler.startPreciseCoverage', { callCount: true, detailed
 const counts: number[][] = [];
 for (const work of [serveWaiters, keepTickets, passOthers]) {
   const count: number[] = [];
-  for (const size of [500, 1000, 2000]) count.push(await runsDuring(() => work(size)));
+  for (const size of [250, 500, 1000]) count.push(await runsDuring(() => work(size)));
   counts.push(count);
 }
 report('work', counts);
