@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { commentLines, readTracked, ROOT, trackedFiles } from './prose.mjs';
 
 const WIDTH = 100;
-const DIRECTIVE = /oxlint-|eslint-|prettier-ignore|@ts-|c8 ignore|-- include:/;
+const DIRECTIVE = /oxlint-|eslint-|prettier-ignore|@ts-|c8 ignore|-- (?:include|room|on demand)/;
 const ITEM = /^(?:[-*+]|\d+\.)(?:\s+|$)/;
 /** The parts of the head of a Lua file. */
 const LUA_PART = /^(?:KEYS|ARGV|Reply|Cost) +/;

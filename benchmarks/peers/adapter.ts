@@ -19,6 +19,8 @@ export interface Connection {
   acquireKey?(key: string, limit: number, ttl: number): Promise<Release>;
   /** Acquires a permit of each key, all or none. */
   acquireKeys?(keys: readonly string[], ttl: number): Promise<Release>;
+  /** Acquires a permit of a group with a cap, at the cost of two budgets; the release settles. */
+  acquireUnderRules?(name: string, limit: number, ttl: number): Promise<Release>;
   close(): Promise<void>;
 }
 

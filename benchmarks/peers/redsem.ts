@@ -88,6 +88,14 @@ function redsemConnection(
       const handle = await keyed.acquire(keys);
       return () => handle.release();
     },
+    acquireUnderRules: async (name, limit, ttl) => {
+      const budget = { amount: 90_000_000, per: 60_000 };
+      const options = { limit, ttl, groupLimit: 8, budgets: { tokens: budget, money: budget } };
+      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, options);
+      semaphores.set(name, semaphore);
+      const handle = await semaphore.acquire({ group: 'acme', cost: { tokens: 4000, money: 3 } });
+      return () => handle.release({ spent: { tokens: 3120, money: 2 } });
+    },
     close: async () => {
       await keyed?.close();
       await perKey?.close();

@@ -59,6 +59,14 @@ const scenarios: readonly Scenario[] = [
     work: (worker, count) => worker.ask('rotate', { name: 'count', limit: 10, held: 5, count }),
   },
   {
+    title: 'two budgets and a group limit, settled',
+    bar: 730,
+    peers: redsem,
+    rounds: 300,
+    pairs: 1,
+    work: inRounds({ names: namesOf(1), limit: 40, callers: 1, isRuled: true }),
+  },
+  {
     title: '100 semaphores ready at once',
     bar: 72,
     peers: compared,

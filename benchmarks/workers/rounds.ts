@@ -1,4 +1,4 @@
-import type { Connection } from '../peers/adapter.js';
+import type { Connection, Release } from '../peers/adapter.js';
 
 export interface RoundsTask {
   /** A semaphore for each caller, or one that all share. */
@@ -6,19 +6,32 @@ export interface RoundsTask {
   readonly limit: number;
   readonly callers: number;
   readonly rounds: number;
+  /** Of a semaphore with two budgets and a cap of groups. */
+  readonly isRuled?: boolean;
 }
 
 /** No ticket is extended while the cost of a pair is counted. */
 const ttl = 600_000;
 
 export async function runRounds(connection: Connection, task: RoundsTask): Promise<void> {
-  const { names, limit, callers, rounds } = task;
+  const { names, limit, callers, rounds, isRuled = false } = task;
   const wanted = Array.from({ length: callers }, (_, i) => names[i % names.length] ?? '');
   for (let round = 0; round < rounds; round += 1) {
-    const taken = wanted.map((name) => connection.acquire(name, limit, ttl));
+    const taken = wanted.map((name) => acquireOne(connection, name, limit, isRuled));
     const releases = await Promise.all(taken);
     await Promise.all(releases.map((release) => release()));
   }
+}
+
+function acquireOne(
+  connection: Connection,
+  name: string,
+  limit: number,
+  isRuled: boolean,
+): Promise<Release> {
+  if (!isRuled) return connection.acquire(name, limit, ttl);
+  if (connection.acquireUnderRules === undefined) throw new Error('this peer has no such rules');
+  return connection.acquireUnderRules(name, limit, ttl);
 }
 
 export async function runKeyRounds(

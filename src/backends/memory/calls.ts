@@ -43,7 +43,7 @@ export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply>
   const { tickets, expiries, adopted } = s.keys;
   const late = isLate(s, call);
   const origin = firstId(id);
-  // A call that runs again finds what it did the first time.
+  // A second run finds the new id.
   const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
   const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
   if (found === undefined) return { ticket: undefined, late };
@@ -155,7 +155,7 @@ function remember(s: Semaphore, id: string, value: number | true, until: number)
   s.remembers = Math.max(s.remembers, until);
 }
 
-/** What a semaphore holds. Changes nothing but that what has expired goes. */
+/** The tickets and requests of a semaphore. Drops expired tickets, and changes nothing else. */
 export function inspect(s: Semaphore, call: port.InspectCall, now: number): port.InspectReply {
   purge(s, now);
   const rate = showRate(s, call.rate, now);

@@ -6,7 +6,7 @@ import { settlePace } from './progress.js';
 import { payTime } from './rate.js';
 import { NOTHING, type Semaphore } from './semaphore.js';
 
-/** Notifies other clients of their grants; those of the caller go with the reply. */
+/** Notifies other clients of their grants; the caller's grants go with the reply. */
 function publish({ key, server, client, grants }: Semaphore): readonly PushedGrant[] {
   if (grants === undefined) return [];
   for (const [other, list] of grants) {
@@ -16,9 +16,9 @@ function publish({ key, server, client, grants }: Semaphore): readonly PushedGra
 }
 
 /**
- * When the caller should ask for its first request. By arrival each of those before it takes a
- * permit at least. Others may still come before it, or have died: the client of the head asks in
- * time, and the others some time after, if no message has come by then.
+ * When the caller should ask for its first request. By arrival each request before it takes a
+ * permit at least. Other requests may still come before it, or their clients have died: the client
+ * of the head asks in time, and other clients some time after, if no message has come by then.
  */
 function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
   const head = payTime(s, turn);
@@ -30,8 +30,8 @@ function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
 }
 
 /**
- * The lease of a client that asks again ends somewhat after its turn. Where it asks for a new
- * request alone, it may sleep for others until later.
+ * The lease of a client that asks again ends somewhat after its turn. A client that asks for a new
+ * request alone may sleep for others until later.
  */
 function keepLease({ keys: { clients }, client, recalled }: Semaphore, until: number): void {
   const known = recalled ? 0 : (clients.get(client) ?? 0);
@@ -39,9 +39,9 @@ function keepLease({ keys: { clients }, client, recalled }: Semaphore, until: nu
 }
 
 /**
- * When the caller should ask again: where the rate or a budget alone holds the queue back, at its
- * turn, and its lease lasts until then; else at the expiry of the next ticket. `waits`: the first
- * of its requests that does.
+ * When the caller should ask again: at its turn, if the rate or a budget alone holds the queue
+ * back, and its lease lasts until then; else at the expiry of the next ticket. `waits`: the first
+ * of its requests that waits.
  */
 export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
   if (s.turn === undefined) return { askAgainAt: s.keys.expiries.lowest?.expiresAt, isTurn: false };
@@ -51,8 +51,8 @@ export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAg
 }
 
 /**
- * The first request may know of a later time, or of none. Its lease lasts until the time that it
- * knows, and somewhat longer.
+ * The client of the head may know a later time, or none. Its lease lasts somewhat longer than the
+ * time that it knows.
  */
 function tellTurn(s: Semaphore, head: Waiting): void {
   const { server, key, asked, keys } = s;
@@ -65,7 +65,7 @@ function tellTurn(s: Semaphore, head: Waiting): void {
   server.inboxes.tell(key, head.client, (to) => to.onTurn?.(turn, key.name));
 }
 
-/** What every reply says. */
+/** The end of every reply. */
 export function close(s: Semaphore): Reply {
   settleOrder(s);
   settlePace(s);

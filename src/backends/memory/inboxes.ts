@@ -2,7 +2,7 @@ import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
 import { placeOf } from '../place-of.js';
 
 /**
- * What clients get notice of. It comes later, as from a server: the call that sends it must return
+ * Messages to clients. A message comes later, as from a server: the call that sends it must return
  * first.
  */
 export class Inboxes {

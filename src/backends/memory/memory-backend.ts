@@ -30,7 +30,7 @@ interface AnyCall extends port.Call {
   readonly ids?: readonly unknown[];
 }
 
-/** What a call does before permits are granted. */
+/** The work of a call before permits are granted. */
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
 /**
@@ -111,14 +111,14 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#reply(1, this.#look(call));
+    return this.#reply(1, this.#inspect(call));
   }
 
   /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
     return this.#reply(
       keys.length,
-      keys.map((key) => overviewOf(this.#look({ key, limit: 0 }))),
+      keys.map((key) => overviewOf(this.#inspect({ key, limit: 0 }))),
     );
   }
 
@@ -135,7 +135,7 @@ export class MemoryBackend implements port.Backend {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
-    // The last used come last, so that a look at the first is enough.
+    // The last used comes last: the loop ends at the first that still counts.
     this.#stripes.delete(place);
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
@@ -163,7 +163,7 @@ export class MemoryBackend implements port.Backend {
     return this.#reply(1, this.#run(call, act, this.#now()));
   }
 
-  /** What every call begins and ends with. */
+  /** The begin and the end of every call. */
   #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
     return this.#on(call.key, now, (semaphore) => {
       open(semaphore, call, now);
@@ -174,7 +174,7 @@ export class MemoryBackend implements port.Backend {
     });
   }
 
-  #look(call: port.InspectCall): port.InspectReply {
+  #inspect(call: port.InspectCall): port.InspectReply {
     const now = this.#now();
     return this.#on(call.key, now, (semaphore) => script.inspect(semaphore, call, now));
   }
@@ -195,8 +195,8 @@ export class MemoryBackend implements port.Backend {
   }
 
   /**
-   * A server's replies come from the event loop, one of ours does not: where each makes its caller
-   * call again, nothing else would ever run.
+   * A server's replies come from the event loop, these replies do not: if each made its caller call
+   * again, nothing else would ever run.
    */
   async #nextTurn(): Promise<void> {
     await setImmediate();

@@ -9,15 +9,15 @@ import { purge, Semaphore, type Server } from './semaphore.js';
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
 const MOST_IDLE = 1000;
 
-/** At how many semaphores each call looks: at more than it can add. */
-const MOST_LOOKS = 10;
+/** How many semaphores each call checks: more than it can add. */
+const MOST_CHECKS = 10;
 
 /** The semaphores of a memory backend, by place. */
 export class Names {
   readonly server: Server = { inboxes: new Inboxes(), last: 0 };
   readonly #semaphores = new Map<string, Semaphore>();
   /** By the time before which nothing changes without a call. */
-  readonly #byLook: Heap<Semaphore> = new Heap(({ lookAt }) => lookAt);
+  readonly #byCheck: Heap<Semaphore> = new Heap(({ checkAt }) => checkAt);
 
   get size(): number {
     return this.#semaphores.size;
@@ -28,24 +28,24 @@ export class Names {
     const place = placeOf(key);
     const known = this.#semaphores.get(place);
     if (known !== undefined && now < forgottenAt(known)) return known;
-    if (known !== undefined) this.#byLook.remove(known);
+    if (known !== undefined) this.#byCheck.remove(known);
     const semaphore = new Semaphore(key, this.server);
-    semaphore.lookAt = now;
+    semaphore.checkAt = now;
     this.#semaphores.set(place, semaphore);
-    this.#byLook.add(semaphore);
+    this.#byCheck.add(semaphore);
     return semaphore;
   }
 
   /**
-   * After a call. Tickets that were left to expire, and what is known of semaphores that are not
-   * called again, must not pile up.
+   * After a call. Tickets that were left to expire, and semaphores that are not called again, must
+   * not pile up.
    */
   settle(called: Semaphore, now: number): void {
-    if (this.size > MOST_IDLE && !called.isBusy) this.#look(called, now);
-    for (let looks = 0; looks < MOST_LOOKS && this.size > MOST_IDLE; looks += 1) {
-      const { lowest } = this.#byLook;
-      if (lowest === undefined || lowest.lookAt > now) return;
-      this.#look(lowest, now);
+    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called, now);
+    for (let checks = 0; checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
+      const { lowest } = this.#byCheck;
+      if (lowest === undefined || lowest.checkAt > now) return;
+      this.#tidy(lowest, now);
     }
   }
 
@@ -57,14 +57,14 @@ export class Names {
     });
   }
 
-  /** Drops it, where nothing of it counts any more. */
-  #look(semaphore: Semaphore, now: number): void {
+  /** Drops a semaphore of which nothing counts any more. */
+  #tidy(semaphore: Semaphore, now: number): void {
     purge(semaphore, now);
     if (!semaphore.isBusy) semaphore.rest();
-    semaphore.lookAt = emptyAt(semaphore, now);
-    this.#byLook.moved(semaphore);
-    if (semaphore.lookAt > now) return;
-    this.#byLook.remove(semaphore);
+    semaphore.checkAt = emptyAt(semaphore, now);
+    this.#byCheck.moved(semaphore);
+    if (semaphore.checkAt > now) return;
+    this.#byCheck.remove(semaphore);
     this.#semaphores.delete(placeOf(semaphore.key));
   }
 }

@@ -11,7 +11,7 @@ export type Wanted = Pick<TicketRequest, 'id' | 'permits' | 'order' | 'cost'>;
 /** A request that waits. */
 export interface Waiting extends Heaped, Wanted, Terms {
   readonly client: string;
-  /** Its place in the queue: lower numbers come first. */
+  /** When it came, which decides between requests of a flow: lower numbers come first. */
   readonly arrival: number;
   readonly order: RequestOrder;
   readonly flow: string;
@@ -21,10 +21,10 @@ export interface Waiting extends Heaped, Wanted, Terms {
   isParked: boolean;
 }
 
-/** What waits with one priority and one group, by arrival; the first is its head. */
+/** The requests of one priority and one group, by arrival; the first is the head. */
 export interface Flow extends Heaped {
   readonly waiting: Heap<Waiting>;
-  /** That of its head; undefined in the plain flow while it waits alone. */
+  /** The tag of its head; undefined in the plain flow while it waits alone. */
   tag: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export function timeOf(s: Semaphore, priority: number): number {
   return s.keys.times.get(priority)?.time ?? 0;
 }
 
-/** The first of the flow becomes its head, where its group has room for it. */
+/** The first request of a flow becomes its head, if its group has room for it. */
 function lead(s: Semaphore, flow: Flow, start: number): void {
   const { lowest: head } = flow.waiting;
   if (head === undefined) return;
@@ -84,7 +84,7 @@ function lead(s: Semaphore, flow: Flow, start: number): void {
   else heads.flows.moved(flow);
 }
 
-/** From here on there is an order beside that of arrival. */
+/** Begins an order beside that of arrival. */
 function beginOrder(s: Semaphore): void {
   const plain = s.keys.flows.get(PLAIN);
   if (plain !== undefined && s.keys.times.size === 0) lead(s, plain, 0);
@@ -114,7 +114,7 @@ export function useCap(s: Semaphore, cap: Cap | undefined): void {
   }
 }
 
-/** Takes its place in its flow: before the head, where it was dropped and came earlier. */
+/** A request joins its flow: before the head, if it was dropped and came earlier. */
 export function join(s: Semaphore, r: Waiting): void {
   const { flows, times } = s.keys;
   if (r.flow !== PLAIN || s.cap !== undefined) beginOrder(s);
@@ -150,7 +150,7 @@ export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   if (heads.flows.size + heads.capped.size === 0) times.delete(r.order.priority);
 }
 
-/** The next of all. */
+/** The next request. */
 export function first(s: Semaphore): Waiting | undefined {
   const { times } = s.keys;
   for (let priority = 9; priority >= 0 && times.size > 0; priority -= 1) {
@@ -166,7 +166,7 @@ export function first(s: Semaphore): Waiting | undefined {
 }
 
 /**
- * Where the plain flow is the only one, at virtual time, the next order begins as this one ends.
+ * Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
  */
 export function settleOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
@@ -177,7 +177,7 @@ export function settleOrder(s: Semaphore): void {
   times.clear();
 }
 
-/** Whether anything but arrival decides who is next, or when. */
+/** Whether anything beside arrival decides which request is next, or when. */
 export function isOrdered(s: Semaphore): boolean {
   return s.keys.parked.size + s.keys.times.size > 0 || isPriced(s);
 }

@@ -52,7 +52,7 @@ function isBefore(one: Flow, other: Flow): boolean {
   return a < b || (a === b && headArrival(one) < headArrival(other));
 }
 
-/** What a verdict says of a request that waits. */
+/** A waiting request's progress, as its verdict has it. */
 export function progressOf(s: Semaphore, r: Waiting): QueueProgress {
   if (s.pace === undefined) {
     s.pace = { last: s.time, mean: 0, grants: 0 };

@@ -3,11 +3,11 @@ import * as gcra from '../gcra.js';
 import { RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
 
-/** What was used of a rate, or of a budget. */
+/** The used units of a rate, or of a budget. */
 export interface Meter {
-  /** Undefined: it is stored that there is none. */
+  /** Undefined: stored by `setRate(undefined)`. */
   readonly rate: Rate | undefined;
-  /** Undefined: it is stored. Else callers that name none are free of it from then on. */
+  /** Undefined: the terms are stored. Else callers that name none are free of them from then on. */
   readonly until: number | undefined;
   readonly arrivals: gcra.Arrivals;
   /** By how much all but time has moved its arrival time back. */
@@ -54,13 +54,13 @@ function setMeter(s: Semaphore, name: string, meter: Meter): void {
   else (s.budgets ??= new Map()).set(name, meter);
 }
 
-/** With its arrival time moves the end of what its tickets were charged. */
+/** With its arrival time the ends of its tickets' charges move. */
 function moved(meter: Meter, arrivals: gcra.Arrivals): Meter {
   const returned = meter.returned + Math.max(0, meter.arrivals.tat - arrivals.tat);
   return { ...meter, arrivals, returned };
 }
 
-/** Takes a rate as the one that counts. What was used of the one before stays used. */
+/** Lets new terms count. Units that were used under the terms before stay used. */
 function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
   const known = meterOf(s, name);
   const arrivals = gcra.underRate(rate, known.rate ?? rate, known.arrivals, s.time);
@@ -75,7 +75,7 @@ export function readMeters(s: Semaphore): void {
   }
 }
 
-/** What the caller was made with counts where nothing is stored. */
+/** The rules that the caller was made with count unless others are stored. */
 export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budgets = {}): void {
   if (rate !== undefined) nameMeter(s, RATE, rate);
   for (const [name, budget] of Object.entries(budgets)) nameMeter(s, name, budget);
@@ -93,7 +93,7 @@ function isSame(one: Rate | undefined, other: Rate): boolean {
   return one?.permits === other.permits && one.per === other.per && one.burst === other.burst;
 }
 
-/** Undefined: nobody is held back, whatever callers name. */
+/** Undefined: no request is held back, whatever callers name. */
 export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): void {
   if (rate !== undefined) return useMeter(s, name, rate, undefined);
   const { returned } = moved(meterOf(s, name), { tat: s.time, granted: s.time });
@@ -154,8 +154,8 @@ export function charge(s: Semaphore, r: Priced): Charges {
 }
 
 /**
- * A ticket has spent something else than it was charged. What time has given back already is not
- * given back twice: so no window has more than if the price had been right from the start.
+ * A ticket has spent more or less than it was charged. A settlement gives back no unit that time
+ * has given back: so no window has more than if the price had been right from the start.
  */
 export function settlePrice(s: Semaphore, charged: Charges, spent: Costs): void {
   for (const [name, meter, rate] of counting(s, s.time)) {

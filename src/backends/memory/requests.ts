@@ -28,7 +28,7 @@ function enqueue(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Drops leases that are over, and renews that of the client, if it still has one or `isSure`. A
+ * Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. A
  * caller with a bound drops dead clients' requests as well, to count the others.
  */
 function renewLease(s: Semaphore, isSure: boolean): void {
@@ -46,14 +46,14 @@ function renewLease(s: Semaphore, isSure: boolean): void {
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
 }
 
-/** A request that was dropped (claim or lease over after a stall) returns to its old place. */
+/** A request that was dropped (claim or lease over after a stall) returns to its old turn. */
 function recall(s: Semaphore, call: port.AcquireCall): void {
   const { tickets, requests } = s.keys;
   let isKnown = false;
   for (const asked of call.requests) {
     const { id, arrival } = asked;
     if (arrival !== undefined && !tickets.has(id) && !requests.has(id)) {
-      // Where data was lost while the clock was behind: new requests must come behind it.
+      // Data may have been lost while the clock was behind: new requests must come behind it.
       s.server.last = Math.max(s.server.last, arrival);
       enqueue(s, requestOf(asked, call, arrival));
     }
@@ -64,15 +64,15 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
 }
 
 /**
- * Whether as many wait as may, once what dead clients left is gone. What its own client left long
- * ago is as dead as that of others, unless it is asked for again.
+ * Whether the queue is full once the requests of dead clients are gone. Requests that the caller
+ * left long ago are as dead as those of others, unless it asks for them again.
  */
 function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): boolean {
   if (s.waiting >= maxWaiting) renewLease(s, s.arrived);
   return s.waiting >= maxWaiting;
 }
 
-/** The verdict on one request. A new one joins the queue, if there is one, to find its turn. */
+/** The verdict on a request. If a queue waits, a new request joins it to find its turn. */
 function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.AcquireVerdict {
   const { id, permits } = asked;
   const { tickets, requests } = s.keys;
@@ -108,23 +108,23 @@ function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
 }
 
 /**
- * Whether its request has a ticket already, or has a permit for it, once what has expired and dead
- * clients' requests before it are gone. Grants nothing.
+ * Whether its request has a ticket already, or a permit is free for it once expired tickets and the
+ * requests of dead clients are gone. Grants nothing.
  */
 export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
   open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
-  s.looks = true;
+  s.isTrial = true;
   // Requests without a group may wait for permits of theirs, and are not overtaken.
   const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
-  s.looks = false;
+  s.isTrial = false;
   s.turn = s.head = undefined;
   close(s);
   const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);
   return call.requests.every(free);
 }
 
-/** The caller's cap counts where none is stored. */
+/** The caller's cap counts unless a cap is stored. */
 function nameCap(s: Semaphore, permits: number): void {
   const { cap, hasNoCap, time } = s;
   const { until = Infinity } = cap ?? { until: 0 };

@@ -9,10 +9,10 @@ import type { Pace } from './progress.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
 import { Slots } from './slots.js';
 
-/** What all semaphores of a backend share. */
+/** The parts that all semaphores of a backend share. */
 export interface Server {
   readonly inboxes: Inboxes;
-  /** The last token or place. */
+  /** The last token or arrival. */
   last: number;
 }
 
@@ -23,31 +23,31 @@ export interface Ticket extends Heaped {
   readonly fencingToken: number;
   readonly label: string;
   readonly group: string;
-  /** What its grant was charged, by budget. */
+  /** The charges of its grant, by budget. */
   readonly charged: Charges;
   expiresAt: number;
 }
 
 type Slotted = Pick<Ticket, 'id' | 'ranges' | 'group' | 'charged'>;
 
-/** What a call says of its tickets. */
+/** The terms of a call's tickets. */
 export type Terms = Pick<port.AcquireCall, 'label' | 'ttl'>;
 
-/** What a reply says beside what all say. */
+/** A reply without the parts that every reply has. */
 export type Said<R> = Omit<R, keyof port.Reply>;
 
 type Told = Pick<port.Reply, 'storedLimit' | 'otherLimit'>;
 
 export const NOTHING: Told = {};
 
-/** What there is of tickets and requests. */
+/** Tickets and requests. */
 class Keys {
   readonly tickets: Map<string, Ticket> = new Map();
   readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
   readonly slots: Slots = new Slots();
   /** The ids that adopted tickets have now, by their first. */
   readonly adopted: Map<string, string> = new Map();
-  /** What waits. */
+  /** The requests that wait. */
   readonly requests: Map<string, Waiting> = new Map();
   /** Until when the requests of each client count. */
   readonly clients: Map<string, number> = new Map();
@@ -63,7 +63,7 @@ class Keys {
 /**
  * One semaphore in the memory of this process, as the scripts have it: functions of the same names
  * in the same order, at the same cost, O(log n) for each request, ticket, grant and range of slots.
- * Tokens, places and rates are in microseconds, all other times in milliseconds.
+ * Tokens, arrivals and rates are in microseconds, all other times in milliseconds.
  */
 export class Semaphore implements Heaped {
   readonly key: port.SemaphoreKey;
@@ -73,7 +73,7 @@ export class Semaphore implements Heaped {
   waiting = 0;
   /** Leases were over since the requests of dead clients were last dropped. */
   isUnswept = false;
-  /** The limit of the last caller; 0: there was none. */
+  /** The limit of the last caller; 0 before the first call. */
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
@@ -81,25 +81,25 @@ export class Semaphore implements Heaped {
   /** By name. Apart from the rate: a key that has a rate alone keeps no map. */
   budgets: Map<string, Meter> | undefined = undefined;
   cap: Cap | undefined = undefined;
-  /** It is stored that there is no cap. */
+  /** Stored by `setGroupLimit(undefined)`. */
   hasNoCap = false;
   pace: Pace | undefined = undefined;
-  /** What a call that runs twice must know, by id, and until when; see `remember`. */
+  /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
   memories: Map<string, readonly [number | true, number]> | undefined = undefined;
-  /** Until when any of those counts. */
+  /** Until when any of these values counts. */
   remembers: number = -Infinity;
   /** The last call, or the latest end of a ticket. */
   lastUse: number = -Infinity;
   /** See `names.ts`. */
   place = 0;
-  lookAt = 0;
+  checkAt = 0;
 
-  // What a script knows of the call that runs:
+  // Of the call that runs:
   now = 0;
   /** In microseconds. */
   time = 0;
   client = '';
-  /** The limit that the caller names, and the one that counts. */
+  /** The limit that the caller names, and the limit that counts. */
   own = 0;
   limit = 0;
   told: Told = NOTHING;
@@ -107,20 +107,20 @@ export class Semaphore implements Heaped {
   asked: port.AcquireCall | undefined = undefined;
   /** The ids that it asks for, once a request that waited is granted. */
   ids: ReadonlySet<string> | undefined = undefined;
-  /** It only looks whether a permit is free. */
-  looks = false;
+  /** Nothing is granted: the call asks whether a permit is free. */
+  isTrial = false;
   /** The client, once a new request of it has joined the queue: it lives. */
   arriving: string | undefined = undefined;
   /** A request of the call had waited before. */
   recalled = false;
   /** A new request of the call waits. */
   arrived = false;
-  /** How many requests that waited were granted, and what their clients hear. */
+  /** How many waiting requests were granted, and the grants of each client. */
   served = 0;
   grants: Map<string, port.PushedGrant[]> | undefined = undefined;
-  /** The first request, where the rate alone holds it back. */
+  /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
-  /** The first request, whatever it waits for, where there is a rate or a budget. */
+  /** The first request, whatever it waits for, if there is a rate or a budget. */
   head: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
   moved = false;
@@ -134,7 +134,7 @@ export class Semaphore implements Heaped {
     return (this.#keys ??= new Keys());
   }
 
-  /** Holds nothing of tickets and requests: there are none. */
+  /** Drops the empty collections of tickets and requests. */
   rest(): void {
     this.#keys = undefined;
     this.ids = this.grants = this.turn = this.head = this.asked = undefined;
@@ -151,7 +151,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.time = microseconds(now);
   s.client = call.client;
   s.asked = s.ids = s.grants = s.arriving = undefined;
-  s.looks = s.recalled = s.arrived = s.moved = false;
+  s.isTrial = s.recalled = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   if ((s.cap?.until ?? Infinity) <= s.time) useCap(s, undefined);
@@ -163,12 +163,12 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.told = s.stored === undefined && isOther ? { otherLimit: s.configured } : toldOf(s);
 }
 
-/** What the caller hears of a limit that is stored. */
+/** A stored limit, for a caller that has another. */
 export function toldOf({ stored, own }: Semaphore): Told {
   return stored === undefined || stored === own ? NOTHING : { storedLimit: stored };
 }
 
-/** Drops what has expired. */
+/** Drops expired tickets. */
 export function purge(s: Semaphore, now: number): void {
   while (s.isBusy) {
     const { lowest } = s.keys.expiries;
@@ -177,7 +177,7 @@ export function purge(s: Semaphore, now: number): void {
   }
 }
 
-/** Gives a ticket back. False where there is none. */
+/** Gives a ticket back. False if there is no such ticket. */
 export function drop(s: Semaphore, id: string): boolean {
   const { keys } = s;
   const ticket = keys.tickets.get(id);
@@ -195,7 +195,7 @@ export function isLate(s: Semaphore, call: Pick<port.SetLimitCall, 'notAfter'>):
   return s.now > (call.notAfter ?? Infinity);
 }
 
-/** The next token or place. */
+/** The next token or arrival. */
 export function nextNumber({ server, time }: Semaphore): number {
   server.last = Math.max(server.last + 1, time);
   return server.last;

@@ -20,7 +20,7 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
 
 /** The condition of every grant, besides its turn. */
 export function fits(s: Semaphore, r: Wanted): boolean {
-  return !s.looks && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
+  return !s.isTrial && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */
@@ -56,8 +56,8 @@ function park(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
- * dead one leaves when it is its turn.
+ * Requests for more than the limit come back once the limit has grown, the smallest first. A
+ * request of a dead client leaves at its turn.
  */
 function unpark(s: Semaphore): void {
   const { parked } = s.keys;

@@ -11,7 +11,7 @@ const byFirst = ({ first }: FreeRange): number => first;
 export class Slots {
   /** How many are in use. */
   held = 0;
-  /** From there on none is in use. */
+  /** No slot from there on is in use. */
   #top = 0;
   /** Free ranges below. */
   #free: Heap<FreeRange> = new Heap(byFirst);

@@ -55,7 +55,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   // What a request asks for.
   WAITS: "'w'",
   TRIES: "'t'",
-  ASKS_PLACE: "'p'",
+  ASKS_PROGRESS: "'p'",
   // What a verdict begins with.
   QUEUED: "'q'",
   BUSY: "'b'",

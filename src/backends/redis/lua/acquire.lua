@@ -1,12 +1,13 @@
 -- Grants tickets of any number of semaphores, or queues requests for them.
 --
--- 1. Where the state says that nothing else is in use, none has expired and permits are left, the
---    next free slots are the next numbers: the ticket is written, and the state with its token.
--- 2. Where lower slots are free, the lowest is taken; where none is left, a request that waits
---    joins the queue of requests without options.
--- 3. All else takes the slow path: open a semaphore, drop what has expired, bring back requests
---    that were dropped, serve the queue, answer newcomers, close.
--- 4. With '*' all semaphores are looked at first, and granted only if each is free.
+-- 1. In the usual case no ticket has expired, permits are left and the state has nothing but a
+--    token and a limit: the next free slots are the next numbers, and the ticket and its token are
+--    written.
+-- 2. A ticket takes the lowest free slot. If no permit is left, a request that waits joins the
+--    queue of requests without options. A rate, budgets and a cap are charged besides.
+-- 3. Every other case takes the slow path: open a semaphore, drop expired tickets, bring back
+--    requests that were dropped, serve the queue, answer newcomers, close.
+-- 4. With '*' permits are granted only if each semaphore has a free permit.
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
@@ -14,36 +15,36 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|places|orders|most|rules', where '@' and the id without JSON is one request:
+--       'ids|kinds|arrivals|orders|most|rules', where '@' and the id without JSON is one request:
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
---       with the place of each in the queue as an earlier reply said, or 0; a JSON list with
+--       with the arrival of each as an earlier reply said, or 0; a JSON list with
 --       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
 --       may wait; 'rate;cap;budget;…', each empty where there is none, see rate.lua and caps.lua
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
---       'q' and the place (and of p ',position,waiting,estimate', the last in microseconds or
+--       'q' and its arrival (and of p ',position,waiting,estimate', the last in microseconds or
 --       empty), b busy, l late, 'f' and how many wait where too many do, 'o' and the limit where
 --       more permits are asked for, with ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time keys
--- on demand: usual_path = usual
--- on demand: slow_paths = requests
+-- on demand: usual_paths = usual
+-- on demand: rarer_paths = under-rules
 -- on demand: all_or_none = all-or-none
 local call = redis.call
--- The next token or place, how many tickets are held (-1: a new name), and what the state says
--- besides, no more than ' queue' or ' top:7', in the usual case. Else nil.
-local function look(tickets, info, limit, now_text, period)
+-- The next token or arrival, the number of tickets (-1: a new name), and the other words of the
+-- state, such as ' queue' or ' top:7'. Nil if a ticket has expired or a key is lost.
+local function read_usual(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
     return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
   end
   local rest = string.sub(state, 18)
   if rest ~= limit then
-    more = rest == limit .. ' queue' and ' queue' or string.match(rest, '^' .. limit .. '( top:%d+)$')
-    if not more then
+    if string.sub(rest, 1, #limit + 1) ~= limit .. ' ' then
       return nil
     end
+    more = string.sub(rest, #limit + 1)
   end
   if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
@@ -56,12 +57,13 @@ local function look(tickets, info, limit, now_text, period)
 end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
-local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
+local period, known = string.sub(now_text, 1, 6), nil
+local usual, begin, grant_one, under_rules, slow_paths, slow
 local replies, total, at = keys[3] and {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
-  known, busy = all_or_none()(keys, args, inbox, now_text, period, look, slow_paths)
+  known, busy = all_or_none()(keys, args, inbox, now_text, period, read_usual, rarer_paths)
   if busy then
     return now_text .. '|' .. busy
   end
@@ -78,7 +80,7 @@ while args[at] do
     if late or ttl > LONG_TTL_US then
       token = nil
     elseif not known then
-      token, held, more = look(tickets, info, limit, now_text, period)
+      token, held, more = read_usual(tickets, info, limit, now_text, period)
     elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end
@@ -89,12 +91,14 @@ while args[at] do
       end
       local id = first == TRY and string.sub(text, 2) or text
       expires = expires or string.format('%d', now_text + ttl)
-      -- Where the id is known already, the slow path sees to it.
+      -- A known id takes the slow path.
       if call('ZADD', tickets, expires, id) == 1 then
         call('HSET', info, id, record, 'state', mark)
         reply = ticket
         if held < 0 then
-          local _, begin = usual_path()
+          if not usual then
+            usual, begin, grant_one = usual_paths()
+          end
           begin(tickets, info, ttl)
         end
       end
@@ -102,10 +106,16 @@ while args[at] do
     end
     if not reply then
       run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
-      if token then
-        usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, token, held, more)
+      if not usual and token then
+        usual, begin, grant_one = usual_paths()
       end
+      reply = token and usual(tickets, info, text, run, token, held, more)
+    end
+    if not reply then
+      if not under_rules then
+        under_rules, slow_paths = rarer_paths()
+      end
+      reply = token and more and under_rules(tickets, info, text, run, token, held, more, grant_one)
     end
     if not reply then
       slow = slow or slow_paths()

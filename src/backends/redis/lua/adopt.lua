@@ -2,10 +2,10 @@
 --
 -- 1. Any id that the ticket ever had finds it: the first id is part of all others, and 'info' has
 --    the one that it has now.
--- 2. It is written under the new id, and the old one goes.
+-- 2. It is written under the new id, and the old id goes.
 -- 3. Its holder until now finds it gone, and hears of it by a message.
 -- 4. The later call wins; a second run changes nothing.
--- 5. What has expired makes room, as in every call.
+-- 5. Expired tickets make room, as in every call.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 ttl (microseconds)   4 label (without spaces, ;
@@ -18,7 +18,7 @@
 -- include: time semaphore close
 local tickets, info, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
--- A call that runs again finds what it did the first time.
+-- A second run finds the new id.
 local ids = { new_id, id, redis.call('HGET', info, '~' .. origin) or origin }
 local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids)
 local current, slots, token, terms

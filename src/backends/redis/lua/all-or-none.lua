@@ -1,33 +1,32 @@
 -- Fragment of acquire.lua: whether each of several semaphores is free.
 
--- Whether one is. In the usual case also its token and how many are held.
-local function look_at(tickets, info, text, run, period, look, slow_paths)
-  local token, held, more = nil, nil, nil
-  if run.ttl <= LONG_TTL_US then
-    token, held, more = look(tickets, info, run.limit, run.now, period)
-  end
-  if token and not more and (held < 1 or held < run.limit + 0) then
-    return true, token, held
-  end
-  -- What has expired may hold the permit, a dead client wait for it, or this call run twice.
-  local _, is_free = slow_paths()
-  return is_free(tickets, info, string.match(text, '[^?]*$'), run)
-end
-
--- The token of each and how many are held, where that is not now and none; false and 0 where the
--- slow path must grant it. Or nil, and the number of the first that is not free.
-local function look_at_all(keys, args, inbox, now_text, period, look, slow_paths)
+-- In pairs, the token of each semaphore and the number of its tickets, unless these are now and 0;
+-- false and 0 if the slow path must grant the permit. Or nil, and the number of the first semaphore
+-- that is not free.
+local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
-    local run, text = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }, args[at + 4]
+    local limit, ttl, text, token, held, more = args[at], args[at + 1] + 0, args[at + 4], nil, nil, nil
     at = at + 5
     repeat
+      local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
       total = total + 1
-      local free, token, held = look_at(keys[2 * total - 1], keys[2 * total], text, run, period, look, slow_paths)
-      if not free then
-        return nil, string.format('%d', total)
-      elseif held ~= 0 or token ~= now_text then
-        found[2 * total - 1], found[2 * total] = token or false, held or 0
+      if ttl <= LONG_TTL_US then
+        token, held, more = read_usual(tickets, info, limit, now_text, period)
+      end
+      if not token or more or held > 0 and held >= limit + 0 then
+        -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
+        -- twice.
+        local _, slow_paths = rarer_paths()
+        local _, is_free = slow_paths()
+        local run = { inbox = inbox, now = now_text, limit = limit, ttl = ttl }
+        if not is_free(tickets, info, string.match(text, '[^?]*$'), run) then
+          return nil, string.format('%d', total)
+        end
+        token, held = false, 0
+      end
+      if held ~= 0 or token ~= now_text then
+        found[2 * total - 1], found[2 * total] = token, held
       end
       text, at = args[at] or '', at + 1
     until text == ''
@@ -35,4 +34,4 @@ local function look_at_all(keys, args, inbox, now_text, period, look, slow_paths
   return found
 end
 
-return look_at_all
+return find_free

@@ -2,8 +2,8 @@
 -- `groups` has how many each group holds, and requests without a group are a group. A flow whose
 -- first request would take its group above the cap has no head: it is in `capped`, and gets a new
 -- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
--- 'cap:none' where it is stored that there is none, and 'capped:50' while flows are, with the
--- priorities that have heads beside them: else a priority's heads could be lost unnoticed.
+-- 'cap:none' after setGroupLimit(undefined), and 'capped:50' while flows are in `capped`, with the
+-- priorities that have heads as well: so the loss of a priority's heads is noticed.
 -- room: caps
 -- include: rooms records slots
 function caps.read(s, text)
@@ -36,7 +36,7 @@ function caps.count(s, group, permits)
   end
 end
 
--- Its group, and what it was charged, where it is a ticket's record.
+-- The group of a ticket's record, and its charges.
 function caps.terms_of(record)
   return string.match(record, '^[%d,-]+ %d+ %S* ?(%S*) ?(%S*)$')
 end

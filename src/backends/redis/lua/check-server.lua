@@ -1,5 +1,5 @@
--- The server's time, where it knows a command that came with Redis 6.2, without which the other
--- scripts fail in the middle, and lets a script use a key that is derived from a declared one.
+-- Fails on a server that lacks a command of Redis 6.2, without which the other scripts fail in the
+-- middle, or that keeps a script from a key that is derived from a declared key.
 -- Writes nothing.
 --
 -- KEYS  tickets; or another sorted set, beside which no key is derived

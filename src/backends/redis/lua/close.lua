@@ -1,17 +1,17 @@
--- Fragment of the slow paths: the end of a semaphore's part of the call, which writes what it gave
--- and what the next call must know.
+-- Fragment of the slow paths: the end of a semaphore's part of the call writes its tickets and its
+-- state, and makes its reply.
 --
--- The state is 'last limit', the last token or place (16 digits) and the limit of the last caller,
--- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
--- 'held:7' permits, unless each ticket has one; 'top:9', from where on no slot is in use, unless
--- they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
--- times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…' and
--- 'capped', see caps.lua; 'pace:…', see pace.lua.
+-- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
+-- caller, and then a word for everything else that is in use, each behind a space: 'queue' while
+-- requests wait; 'parked'; 'held:7' permits, unless each ticket has one; 'top:9', from where on no
+-- slot is in use, unless they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to
+-- '0:…', the virtual times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see
+-- rate.lua; 'cap:…' and 'capped', see caps.lua; 'pace:…', see pace.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
--- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
--- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
--- were served, 'id slots token expiry;…'. nearest: where the caller waits, when the next ticket
+-- '/limit/grants/nearest' unless all three are empty. limit: 's' and the stored limit if the caller
+-- has another, or 'o' and the limit of another caller. grants: other requests of the caller that
+-- were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
 -- expires, or '@' and its turn, see turns.lua.
 -- include: rooms records notify slots caps rate order pace
 
@@ -38,8 +38,8 @@ local function write_state(s)
   write(s.fields, 'HSET', s.info)
 end
 
--- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
--- moves back, and not at every call: what was written before ends half a day before them, or within
+-- Keys live a day longer than the last ticket and the last meter. Their expiry never moves back,
+-- and not at every call: everything written before ends half a day before them, or within
 -- the time of a usual ticket.
 local function renew(s)
   local ends = s.ends or 0
@@ -58,7 +58,7 @@ local function renew(s)
   end
 end
 
--- Notifies other clients of their grants, at most 100 in a message; those of the caller go with the
+-- Notifies other clients of their grants, at most 100 in a message; the caller's grants go with the
 -- reply.
 local function publish(s)
   for client, lines in pairs(s.grants) do
@@ -69,8 +69,9 @@ local function publish(s)
   return table.concat(s.grants[s.client] or {}, ';')
 end
 
--- The head of the queue may know of a later time, or of none: a reply names the time only to the
--- caller that asks. Its lease lasts until the time that it knows, and somewhat longer.
+-- The client of the head may know a later time, or none: a reply names the time to its caller
+-- alone.
+-- The client's lease lasts somewhat longer than the time that it knows.
 local function tell_turn(s)
   local r = s.head
   local time, is_other = math.max(math.ceil(rates.pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client

@@ -1,11 +1,11 @@
 -- Gives live tickets of any number of semaphores a new expiry.
 --
--- 1. Where all are live, nothing has expired, no other limit is stored and the keys live long
---    enough, the new expiries are written and nothing else.
--- 2. All else takes the slow path: open a semaphore, drop what has expired, renew each, serve the
---    queue, close.
--- 3. A ticket that is gone stays gone, also where a call that was late, or ran twice, has been
---    granted another one under its id: that has another token.
+-- 1. If all tickets are live, none of the semaphore has expired, no other limit is stored and the
+--    keys live long enough, the new expiries are written and nothing else.
+-- 2. Every other case takes the slow path: open a semaphore, drop what has expired, renew each,
+--    serve the queue, close.
+-- 3. A ticket that is gone stays gone. A late acquire, or its second run, may have got another
+--    ticket under the same id: that ticket has another token.
 -- 4. A revoked ticket is reported as revoked for as long as it could have lived.
 -- 5. A second run changes nothing but the expiry.
 --
@@ -23,7 +23,7 @@ local function has_token(record, token)
   return found and (not token or found == token)
 end
 
--- The usual case. Nil where it does not apply.
+-- The usual case, else nil.
 local function extend_plain(tickets, info, ids, tokens, run)
   local found, adds = redis.call('HMGET', info, 'state', unpack(ids)), {}
   local known = string.match(found[1] or '', '^%d+ (%d+)')
@@ -39,9 +39,9 @@ local function extend_plain(tickets, info, ids, tokens, run)
   if redis.call('PTTL', tickets) < run.ttl / 1000 + KEYS_LIFE_MS / 2 then
     return nil
   end
-  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+  -- At maxmemory the first write decides whether a script may run: this write takes no memory.
   redis.call('HDEL', info, '')
-  -- Where a ticket has that very expiry already, the slow path looks again.
+  -- A ticket that has this expiry already is not counted: the slow path reads it again.
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 

@@ -1,11 +1,11 @@
--- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
+-- Fragment of release.lua: tickets and requests of any semaphore.
 -- include: semaphore close
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts, spent_by = open(tickets, info, run, ids), {}, spent and {}
   for i, text in ipairs(spent or {}) do
     spent_by[ids[i]] = text ~= '-' and text or nil
   end
-  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+  -- At maxmemory the first write decides whether a script may run: this write takes no memory.
   redis.call('HDEL', info, '')
   local gone, dropped = drop(s, ids, spent_by)
   local records = s.waiting > 0 and dropped < #ids and redis.call('HMGET', s.requests, unpack(ids)) or {}

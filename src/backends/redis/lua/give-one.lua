@@ -1,5 +1,5 @@
--- Fragment of release.lua: usual cases besides the highest slots, of tickets of one permit each,
--- none of which has expired; each nil where it does not apply.
+-- Fragment of release.lua: usual cases besides the highest slots. No ticket has expired, and each
+-- has one permit. A function gives nil if its case does not apply.
 -- include: notify
 -- on demand: lower_slots = lower-slots
 
@@ -18,13 +18,13 @@ local function change_hands(tickets, info, id, head, record, state, expires, fol
   end
 end
 
--- All permits are held, and the head of the queue, which lives, waits for one.
+-- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, run, slot, state)
   local now_text, limit = run.now, run.limit
   local heads = redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '1')
   local head = heads[1]
   local dot = head and string.find(head, '.', 1, true)
-  -- With a second dot it asks for many permits. Patterns would cost as much as a Redis call.
+  -- A second dot means many permits. A pattern would cost as much as a Redis call.
   if not dot or string.find(head, '.', dot + 1, true) then
     return nil
   end
@@ -49,15 +49,20 @@ local function hand_over(tickets, info, id, run, slot, state)
   return '1'
 end
 
--- `held`: false where some tickets have expired; `record`: the ticket's.
-local function give_one(tickets, info, id, run, held, state, record)
+-- `held`: false if tickets have expired; `record`: the ticket's; `spent`: of budgets, or nil.
+local function give_one(tickets, info, id, run, held, state, record, spent, rarer_paths)
   local slot, limit, rest = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18)
   if not slot or not held or state < string.sub(run.now, 1, 6) then
     return nil
   elseif rest == limit .. ' queue' then
     return held == limit + 0 and hand_over(tickets, info, id, run, slot, state) or nil
   elseif string.sub(rest, 1, #limit) == limit then
-    return lower_slots()(tickets, info, id, run, slot, state, held, string.sub(rest, #limit + 1), record)
+    local more = string.sub(rest, #limit + 1)
+    if spent and more ~= '' then
+      local settle_spent = rarer_paths()
+      more = settle_spent(more, record, spent, run.now + 0)
+    end
+    return more and lower_slots()(tickets, info, id, run, slot, state, held, more, record)
   end
 end
 

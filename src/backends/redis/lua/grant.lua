@@ -1,15 +1,15 @@
 -- Fragment of the slow paths: a free permit goes to a request.
 -- include: records slots caps rate
 
--- The next token or place.
+-- The next token or arrival.
 local function next_number(s)
   s.last = math.max(s.last + 1, s.now)
   return text_of(s.last)
 end
 
--- The condition of every grant, besides its turn. `looks`: nothing is granted.
+-- The condition of every grant, besides its turn. `is_trial`: nothing is granted.
 local function fits(s, r)
-  local has_slots = not s.looks and s.held + r.permits <= s.limit
+  local has_slots = not s.is_trial and s.held + r.permits <= s.limit
   return has_slots and (not next(s.meters) or rates.pay_time(s, r, 0) <= s.now)
 end
 

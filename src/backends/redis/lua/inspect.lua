@@ -1,16 +1,16 @@
--- One page of what a semaphore holds. Writes nothing.
+-- One page of the tickets and requests of a semaphore. Writes nothing.
 --
 -- 1. Tickets and requests are scanned by a cursor each: pages by rank would miss some.
 -- 2. A ticket that has expired, or has no record, is left out.
 -- 3. Each request is said to live or not, by the lease of its client.
--- 4. The head of a flow comes with its tag, where there is an order beside arrival.
+-- 4. The head of a flow comes with its tag, if there is an order beside arrival.
 -- 5. The state is given as it is stored.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 cursor among the tickets, '' when done   2 cursor among the requests, '' when done
 --       3 entries in a page
 -- Reply 'now|state|next cursor|next cursor|holders|waiters': 'id expiry slots token label group
---       charged;…' and 'id lives tag place ttl label priority weight group costs;…', without what
+--       charged;…' and 'id lives tag arrival ttl label priority weight group costs;…', without what
 --       follows the labels where there is nothing of it. lives: 1 or 0. tag: of a head, see
 --       order.lua; p where the request is parked, else empty. state: see close.lua
 -- Cost  O(page)
@@ -39,9 +39,9 @@ local function tag_of(id, record)
   if redis.call('ZSCORE', parked, id) then
     return 'p'
   end
-  local place, priority, group = string.match(record, '^(%d+) %d+ %S* (%d) %d+ (%S*) ?%S*$')
-  place = place or string.match(record, '^%d+')
-  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. (priority or '0')), place .. ' ' .. (group or ''))
+  local arrival, priority, group = string.match(record, '^(%d+) %d+ %S* (%d) %d+ (%S*) ?%S*$')
+  arrival = arrival or string.match(record, '^%d+')
+  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. (priority or '0')), arrival .. ' ' .. (group or ''))
   return tag and string.format('%d', tag) or ''
 end
 

@@ -1,6 +1,6 @@
 -- Gives one page of the names of semaphores. Writes nothing.
 --
--- KEYS  what the keys of all of them begin with, 'prefix:', to which a client may add its own; none
+-- KEYS  the start of all their keys, 'prefix:', to which a client may add its own; none
 --       on a master of a cluster
 -- ARGV  1 cursor, 0 at first   2 keys in a page   3 as KEYS, where that is empty
 -- Reply 'next cursor}tag}tag…', the next cursor being 0 when done; a tag is a name as keys have it,

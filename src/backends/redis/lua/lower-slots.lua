@@ -1,8 +1,8 @@
 -- Fragment of give-one.lua: no request waits, and the ticket leaves its slot to the next. Nil where
 -- more than a rate, budgets and a cap is in use, or a key is lost.
 
--- The ticket goes whose slot was the last before `top`. Where those below it are free, no slot from
--- there on is in use. Over at most 100 of them, and no ranges.
+-- The ticket with the last slot before `top` goes, and `top` sinks below the free slots beneath it.
+-- Over at most 100 of them, and no ranges.
 local function sink(slots, top)
   for _ = 1, 100 do
     local below = string.format('%d', top - 1)
@@ -15,10 +15,10 @@ local function sink(slots, top)
   return top
 end
 
--- `top`: from where on no slot is in use; `rules`: what the state says besides.
+-- `top`: no slot from there on is in use; `rules`: the other words of the state.
 local function leave_free(tickets, info, id, run, text, state, held, top, rules)
   local slots, left, slot = key_of(tickets, 'slots'), held - 1, text + 0
-  -- Where the key is lost, the slow path makes it again.
+  -- The slow path makes a lost key again.
   if slot >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
     return nil
   end
@@ -49,14 +49,15 @@ local function count_back(tickets, record)
   end
 end
 
--- `more`: what the state says behind the limit.
+-- `more`: the state behind the limit.
 local function leave_slot(tickets, info, id, run, slot, state, held, more, record)
   local top, rules = string.match(more, '^ top:(%d+)(.*)$')
   rules = rules or more
-  local cap = string.find(rules, ' cap:%d+,%d*$')
+  local cap = string.find(rules, ' cap:', 1, true)
   local meters = string.sub(rules, 1, (cap or 0) - 1)
-  -- A release without `spent` changes nothing of a rate and of budgets.
-  if meters ~= '' and (not string.find(meters, '^ [rb]') or string.find(meters, ' [^b]', 2)) then
+  -- A release changes nothing else of a rate and of budgets.
+  if cap and not string.find(rules, '^ cap:%d+,%d*$', cap)
+    or meters ~= '' and (not string.find(meters, '^ [rb]') or string.find(meters, ' [^b]', 2)) then
     return nil
   end
   local reply = leave_free(tickets, info, id, run, slot, state, held, top and top + 0 or held, rules)

@@ -2,7 +2,7 @@
 -- room: rules
 -- include: rooms rate order
 
--- The caller's terms count where none are stored. That they do is not written at every call.
+-- The caller's terms count unless terms are stored. A call writes so at most twice in their life.
 local function name_meter(s, name, terms)
   local known = s.meters[name] or { till = 0, period = 0 }
   local is_stored = known.till == ''
@@ -13,7 +13,7 @@ local function name_meter(s, name, terms)
   end
 end
 
--- The caller's cap counts where none is stored. That it does is not written at every call.
+-- The caller's cap counts unless a cap is stored. A call writes so at most twice in its life.
 local function name_cap(s, cap)
   if s.no_cap or s.cap and s.cap_till == '' then
     return
@@ -22,7 +22,7 @@ local function name_cap(s, cap)
   order.use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
 end
 
--- What the caller was made with counts where nothing else is stored.
+-- The rules that the caller was made with count unless others are stored.
 function rules.name(s, text)
   local rate, cap, budgets = string.match(text, '^([^;]*);?(%d*);?(.*)$')
   if rate ~= '' then

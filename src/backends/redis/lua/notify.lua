@@ -1,5 +1,5 @@
 -- Fragment: a message to a client, 'id slots token expiry;…|name', the name as in the keys. A hint:
--- where the user has no right to publish, waiters find their grant by asking.
+-- if the user has no right to publish, waiters find their grant by asking.
 local function tell(inbox, tickets, client, lines)
   local channel = string.match(inbox, '^.*:') .. client
   redis.pcall('PUBLISH', channel, lines .. '|' .. string.match(tickets, '{([^{}]*)}[^{}]*$'))

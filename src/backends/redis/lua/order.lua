@@ -1,10 +1,10 @@
--- Fragment of the slow paths: who is next, by priority, then fair shares, then arrival.
--- A flow is what has one priority and one group; its requests wait by arrival, and its first is its
--- head. Heads alone have a tag: virtual time when the request becomes the head, and its cost, a
--- million for each permit, divided by the weight. The head with the lowest tag is next, and its
--- grant moves the virtual time of its priority to that tag: self-clocked fair queueing (Golestani,
--- INFOCOM 1994). A head that leaves without a grant hands its start, the tag without the cost, to
--- the next of its flow, and nothing is kept of a flow that does not wait.
+-- Fragment of the slow paths: which request is next, by priority, then fair shares, then arrival.
+-- A flow has the requests of one priority and one group by arrival, and its first is its head.
+-- Heads alone have a tag: virtual time when the request becomes the head, and its cost, a million
+-- for each permit, divided by the weight. The head with the lowest tag is next, and its grant moves
+-- the virtual time of its priority to that tag: self-clocked fair queueing (Golestani, INFOCOM
+-- 1994). A head that leaves without a grant hands its start, the tag without the cost, to the next
+-- of its flow, and nothing is kept of a flow that does not wait.
 --
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
@@ -20,7 +20,7 @@ function order.flow_of(s, priority, group)
 end
 
 -- A request with its flow, the heads of its priority, and its cost.
-local function placed(s, r)
+local function with_flow(s, r)
   if r and not r.flow then
     r.flow, r.heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
     r.cost = math.floor(r.permits * 1000000 / r.weight)
@@ -28,26 +28,26 @@ local function placed(s, r)
   return r or false
 end
 
--- The first of a flow. False where the keys disagree about it. `s.is_torn`: a flow was lost, or has
--- the id of a request that does not wait.
+-- The first request of a flow. False if the keys disagree about it. `s.is_torn`: a flow was lost,
+-- or has the id of a request that does not wait.
 function order.first_of(s, flow)
   local found = redis.call('ZRANGE', flow, '0', '0')
-  local r = found[1] and placed(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
+  local r = found[1] and with_flow(s, request_of(found[1], redis.call('HGET', s.requests, found[1])))
   s.is_torn = s.is_torn or found[1] and not r
   return r
 end
 
--- The name of a flow among the heads of its priority: where tags are the same, arrival decides.
+-- The name of a flow among the heads of its priority: between equal tags arrival decides.
 function order.as_head(r)
-  return r.place .. ' ' .. r.group
+  return r.arrival .. ' ' .. r.group
 end
 
--- The name of a flow among those whose groups are at the cap.
+-- The name of a flow in `capped`.
 local function as_capped(r)
   return text_of(r.priority) .. ' ' .. r.group
 end
 
--- The first of its flow becomes its head, where its group has room for it.
+-- The first request of a flow becomes its head, if its group has room for it.
 local function lead(s, r, start)
   s.times[r.priority] = s.times[r.priority] or 0
   if not s.cap or caps.has_room(s, r) then
@@ -83,12 +83,12 @@ function order.lead_all_again(s)
   end
 end
 
--- Whether anything but arrival decides who is next, or when.
+-- Whether anything beside arrival decides which request is next, or when.
 function order.counts(s)
   return s.parks or next(s.times) or next(s.meters) and rates.has_budget(s)
 end
 
--- From here on there is an order beside that of arrival.
+-- Begins an order beside that of arrival.
 local function begin_order(s)
   local head = not next(s.times) and order.first_of(s, s.queue)
   if head then
@@ -111,23 +111,23 @@ function order.use_cap(s, cap, till)
   end
 end
 
--- Takes its place in its flow: before the head, where it was dropped and came earlier.
+-- A request joins its flow: before the head, if it was dropped and came earlier.
 function order.join(s, r)
-  placed(s, r)
+  with_flow(s, r)
   local is_plain = r.flow == s.queue and not s.cap
   if not is_plain then
     begin_order(s)
   end
   local is_ordered = not is_plain or next(s.times)
   local head = is_ordered and order.first_of(s, r.flow)
-  -- What the flow had already is left from requests that were lost.
-  s.is_torn = redis.call('ZADD', r.flow, r.place, r.id) == 0 or s.is_torn
+  -- An id that is in the flow already is left from requests that were lost.
+  s.is_torn = redis.call('ZADD', r.flow, r.arrival, r.id) == 0 or s.is_torn
   s.touched[r.flow] = true
   if not is_ordered then
     return
   elseif not head then
     lead(s, r, s.times[r.priority] or 0)
-  elseif r.place .. r.id < head.place .. head.id then
+  elseif r.arrival .. r.id < head.arrival .. head.id then
     local tag = redis.call('ZSCORE', r.heads, order.as_head(head))
     redis.call('ZREM', r.heads, order.as_head(head))
     redis.call('ZREM', s.capped_flows, as_capped(r))
@@ -152,7 +152,7 @@ end
 
 -- Leaves its flow, as its head or not. Whether it was in it.
 function order.leave(s, r, is_granted)
-  placed(s, r)
+  with_flow(s, r)
   if redis.call('ZREM', r.flow, r.id) == 0 then
     return false
   end
@@ -172,8 +172,8 @@ function order.leave(s, r, is_granted)
   return not s.is_torn
 end
 
--- The first head of a priority. One whose group is at a cap that has shrunk, or by a
--- grant of another priority, is a head no more.
+-- The first head of a priority. A head ends if its group is at the cap: the cap has shrunk, or a
+-- grant of another priority has filled the group.
 local function first_head(s, priority)
   local heads, r = order.heads_of(s, priority), nil
   repeat
@@ -192,7 +192,7 @@ local function first_head(s, priority)
   until false
 end
 
--- The next of all. Nil where none is left, false where the keys disagree.
+-- The next request. Nil if none is left, false if the keys disagree.
 function order.first(s)
   for priority = 9, 0, -1 do
     if s.times[priority] then
@@ -208,7 +208,7 @@ function order.first(s)
   return order.first_of(s, s.queue)
 end
 
--- Where the plain flow is the only one, at virtual time, the next order begins as this one ends.
+-- Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
 function order.settle(s)
   local heads, time = order.heads_of(s, 0), s.times[0]
   if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then

@@ -1,16 +1,16 @@
--- What several semaphores hold, in short. Writes nothing.
+-- The figures of several semaphores. Writes nothing.
 --
 -- 1. Permits are counted by the ids of tickets that have not expired.
 -- 2. The records of the tickets that expire last give the newest tokens.
--- 3. All requests are counted, but where a client has died: then each one by its lease.
--- 4. One semaphore that cannot be read fails no other.
--- 5. It ends after some thousand tickets: the caller asks again for what is not in the reply.
+-- 3. All requests are counted; if a client has died, each is counted by its lease.
+-- 4. A semaphore that cannot be read fails no other.
+-- 5. It ends after some thousand tickets: the caller asks again for the semaphores that are left.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none
--- Reply 'now|semaphore|…', a semaphore being 'held waiting place tokens state', or '!why' where it
---       cannot be read. place: of the first that waits, or 0. tokens: of the 32 tickets at most
---       that expire last, with commas between. state: see close.lua
+-- Reply 'now|semaphore|…', a semaphore being 'held waiting arrival tokens state', or '!why' where
+--       it cannot be read. arrival: of the first that waits, or 0. tokens: of the 32 tickets at
+--       most that expire last, with commas between. state: see close.lua
 -- Cost  O(log n + tickets), and with a dead process in the queue O(waiting requests)
 
 -- include: time keys
@@ -36,21 +36,21 @@ local function newest_tokens(info, ids)
   return table.concat(tokens, ',')
 end
 
--- How many requests of living clients wait, and the place of the first.
+-- How many requests of living clients wait, and the arrival of the first.
 local function living_in(requests, clients)
   local records, living, earliest = redis.call('HGETALL', requests), 0, nil
   looked = looked + #records / 2
   for i = 1, #records, 2 do
     local lease = redis.call('ZSCORE', clients, string.match(records[i], '^[^.]+'))
-    local place = string.match(records[i + 1], '^%d+')
+    local arrival = string.match(records[i + 1], '^%d+')
     if lease and lease + 0 > now_text + 0 then
-      living, earliest = living + 1, earliest and earliest < place and earliest or place
+      living, earliest = living + 1, earliest and earliest < arrival and earliest or arrival
     end
   end
   return living, earliest or '0'
 end
 
--- How many wait, and the place of the first.
+-- How many wait, and the arrival of the first.
 local function waiting_in(tickets, state)
   local requests, clients = key_of(tickets, 'requests'), key_of(tickets, 'clients')
   local waiting, queue = redis.call('HLEN', requests), key_of(tickets, 'queue')

@@ -8,8 +8,8 @@ function pace.read(s)
   return last + 0, mean + 0, grants + 0
 end
 
--- Notes the grants of this call. Each weighs a 32nd, or as much as those before it if they are
--- fewer. Where no request waits any more, nothing is kept.
+-- Notes the grants of this call. Each weighs a 32nd, or as much as each grant before it if
+-- these are fewer. Once no request waits, nothing is kept.
 function pace.settle(s)
   if not s.pace or s.waiting == 0 then
     s.pace = nil

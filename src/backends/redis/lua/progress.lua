@@ -19,7 +19,7 @@ local function position_of(s, id)
   return math.min(s.waiting - 1, before + turns * led)
 end
 
--- What a verdict says of a waiting request: ',position,waiting,estimate', the last in microseconds.
+-- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
 function progress.of(s, id)
   if not s.pace then
     s.pace, s.served = text_of(s.now) .. ',0,0', 0

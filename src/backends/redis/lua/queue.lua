@@ -43,8 +43,8 @@ local function park(s, r)
   s.parks, s.touched[s.parked] = true, true
 end
 
--- Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
--- dead one leaves when it is its turn.
+-- Requests for more than the limit come back once the limit has grown, the smallest first. A
+-- request of a dead client leaves at its turn.
 local function unpark(s)
   while s.parks do
     local id = redis.call('ZRANGE', s.parked, '0', '0')[1]

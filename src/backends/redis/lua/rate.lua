@@ -3,27 +3,17 @@
 -- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
 -- and with each unit that a request costs of a budget. `s.meters` has the budgets by their names,
 -- and the rate as ''. The state has 'amount,period,burst,until,tat,granted' of each: until is empty
--- where it is stored, else that is when callers that name none are free of it; granted is when the
--- last permit was granted, or the terms changed. 'none': it is stored that there is none. A budget
--- has ',returned' besides: by how much all but time has moved its tat back. All in microseconds.
+-- if the terms are stored, else from then on callers that name none are free of them; granted is
+-- when the last permit was granted, or the terms changed. 'none' is stored by setRate(undefined). A
+-- budget has ',returned' besides: by how much all but time has moved its tat back. All in
+-- microseconds.
 -- room: rates
--- include: rooms records
--- A meter by its terms, or 'none', which holds no request back, whatever callers name.
-local function meter_of(terms, till, tat, granted, returned)
-  local amount, period, burst = string.match(terms, '^(%d+),(%d+),(%d+)$')
-  if not amount then
-    return { text = 'none', till = '', tat = 0, granted = 0, returned = returned }
-  end
-  return {
-    text = terms, till = till, period = period + 0, interval = period / amount, burst = burst + 0,
-    tat = tat, granted = granted, returned = returned, is_on = true,
-  }
-end
-
--- Lets new terms count. What was used under the terms before stays used.
+-- include: rooms records meters
+-- Lets new terms count. Units that were used under the terms before stay used.
 function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
-  local m = meter_of(terms, till, before.tat, before.granted, before.returned)
+  local used = string.format('%d,%d,%d', before.tat, before.granted, before.returned)
+  local m = meter_of(terms .. ',' .. till .. ',' .. used, s.now)
   if not m.interval then
     m.returned = m.returned + math.max(0, before.tat - s.now)
   elseif before.interval and before.interval ~= m.interval and m.tat > m.granted then
@@ -34,43 +24,26 @@ function rates.use(s, name, terms, till)
   return m
 end
 
--- Terms that no caller has named for long are over: what was used of them counts for the next, and
--- tickets may still settle what they were charged.
+-- Terms that no caller has named for long are over. Their used units count under the next terms,
+-- and tickets may still settle their charges.
 function rates.read(s, name, text)
-  local terms, till, tat, granted, returned = string.match(text, '^(%d+,%d+,%d+),(%d*),(%d+),(%d+),?(%d*)$')
-  if not terms then
-    s.meters[name] = meter_of('none', nil, nil, nil, tonumber(string.match(text, '%d*$')) or 0)
-    return
-  end
-  local m = meter_of(terms, till, tat + 0, granted + 0, tonumber(returned) or 0)
-  if s.now < m.granted then
-    -- The clock was set back: the wait is as long as it was then.
-    local back = m.granted - s.now
-    m.tat, m.granted, m.returned = m.tat - back, s.now, m.returned + back
-  end
-  m.is_on = till == '' or till + 0 > s.now
-  s.meters[name] = (m.is_on or m.tat > s.now or s.count > 0) and m or nil
-end
-
-local function meter_text(s, name, word)
-  local m = s.meters[name]
-  local text = word .. (m.interval and string.format('%s,%s,%d,%d', m.text, m.till, m.tat, m.granted) or m.text)
-  return name == '' and text or text .. ',' .. text_of(m.returned)
+  local m = meter_of(text, s.now)
+  s.meters[name] = (m.is_on or not m.interval or m.tat > s.now or s.count > 0) and m or nil
 end
 
 function rates.text(s)
-  local text, names = s.meters[''] and meter_text(s, '', ' rate:') or '', {}
+  local text, names = s.meters[''] and meter_text(s.meters[''], ' rate:') or '', {}
   for name in pairs(s.meters) do
     names[#names + 1] = name ~= '' and name or nil
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    text = text .. meter_text(s, name, ' budget:' .. name .. ',')
+    text = text .. meter_text(s.meters[name], ' budget:' .. name)
   end
   return text
 end
 
--- Of the permits of a request, or what it costs of a budget: 'tokens:4000&…'.
+-- The permits of a request, or its cost of a budget: 'tokens:4000&…'.
 local function price_of(r, name)
   if name == '' then
     return r.permits
@@ -98,48 +71,31 @@ function rates.pay_time(s, r, ahead)
   for name, m in pairs(s.meters) do
     local price = m.is_on and price_of(r, name) or 0
     if price > 0 then
-      local before = name == '' and ahead or 0
-      time = math.max(time, math.max(m.tat, s.now) + (before + price - math.max(m.burst, price)) * m.interval)
+      time = math.max(time, pay_time_of(m, price, name == '' and ahead or 0, s.now))
     end
   end
   return time
 end
 
--- Whole microseconds, rounded up, so that no window has one more. What is so dear that it is never
--- allowed again must not make the number inexact.
-local function charge_meter(s, m, price)
-  m.tat = math.ceil(math.max(m.tat, s.now) + math.min(price * m.interval, 1e15))
-  m.granted = s.now
-end
-
--- What is noted with the ticket, 'tokens:4000:due&…': due is when time has given it all back.
+-- The ticket's note.
 function rates.charge(s, r)
   local charged = {}
   for name, m in pairs(s.meters) do
     local price = m.is_on and price_of(r, name) or 0
     if price > 0 then
-      charge_meter(s, m, price)
-      if name ~= '' then
-        charged[#charged + 1] = name .. ':' .. text_of(price) .. ':' .. text_of(m.tat + m.returned)
-      end
+      charge_meter(m, price, s.now)
+      charged[#charged + 1] = name ~= '' and charge_text(m, name, price) or nil
     end
   end
   return table.concat(charged, '&')
 end
 
--- A ticket has spent something else than it was charged. What time has given back already is not
--- given back twice: so no window has more than if the price had been right from the start.
+-- `charged`: the ticket's note; `spent`: by its holder, 'tokens:3120&…'.
 function rates.settle(s, charged, spent)
   for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]
-    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
-    local change = units - (price or 0)
-    if m and m.is_on and change > 0 then
-      charge_meter(s, m, change)
-    elseif m and m.is_on and change < 0 then
-      local left = math.max(0, math.min(due - m.returned, m.tat) - s.now)
-      local back = math.floor(math.min(-change * m.interval, left))
-      m.tat, m.returned = m.tat - back, m.returned + back
+    if m and m.is_on then
+      settle_meter(m, name, charged, units, s.now)
     end
   end
 end

@@ -15,27 +15,27 @@ local function write(list, command, key)
   end
 end
 
--- Whose request it is, and for how many permits. An adopted ticket's id continues with ~.
+-- The client of an id, and its permits. An adopted ticket's id continues with ~.
 local function parts_of(id)
   local client, permits = string.match(id, '^([^.]*)%.?[^.~]*%.?(%d*)')
   return client, permits == '' and 1 or permits + 0
 end
 
--- 'slots token', slots and token, where it is a ticket's record.
+-- 'slots token', slots and token of a ticket's record, else nil.
 local function ticket_of(record)
   return string.match(record or '', '^(([%d,-]+) (%d+)) ')
 end
 
--- Nil where it is no request's record.
+-- Nil unless it is a request's record.
 local function request_of(id, record)
-  local place, life, label, priority, weight, group, costs =
+  local arrival, life, label, priority, weight, group, costs =
     string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*) ?(%S*)$')
-  if not place then
+  if not arrival then
     return nil
   end
   local client, permits = parts_of(id)
   return {
-    id = id, place = place, life = life + 0, label = label, client = client, permits = permits, group = group,
+    id = id, arrival = arrival, life = life + 0, label = label, client = client, permits = permits, group = group,
     priority = (tonumber(priority) or 0), weight = weight == '' and '1' or weight, costs = costs,
   }
 end

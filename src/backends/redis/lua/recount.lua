@@ -1,6 +1,6 @@
--- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. What
--- can be made again from the others is. A ticket counts only with its record, and the other way
--- round; of what waits, the records in `requests` are the truth.
+-- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. It is
+-- made again from the others as far as these allow. A ticket counts only with its record, and the
+-- other way round; the records in `requests` are the truth of the queue.
 -- room: recount
 -- include: rooms records slots caps order
 
@@ -33,7 +33,7 @@ local function recount_slots(s)
   end
 end
 
--- Where their leases are lost, all that wait count for as long as a lease.
+-- If leases are lost, every waiting request counts for the time of a lease.
 function recount.queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
@@ -54,7 +54,7 @@ function recount.queue(s)
     if alive then
       redis.call('ZADD', s.clients, alive, r.client)
     end
-    s.last = math.max(s.last, r.place + 0)
+    s.last = math.max(s.last, r.arrival + 0)
     order.join(s, r)
   end
   s.touched[s.requests], s.touched[s.clients] = true, true
@@ -73,7 +73,7 @@ local function has_queue(s)
     and (is_ordered or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
 end
 
--- Makes again what is not whole. Without one of its two keys no ticket is left.
+-- Makes lost keys again. Without `tickets` or `info` no ticket is left.
 function recount.mend(s)
   local is_lost = redis.call('EXISTS', s.tickets, s.info) ~= (s.state and 2 or 0)
   if is_lost then

@@ -1,10 +1,10 @@
 -- Gives tickets back and withdraws queued requests, by id, of any number of semaphores.
 --
--- 1. Where no request waits, nothing has expired and the tickets have the highest slots, they go
---    and nothing else is written.
--- 2. A ticket with a lower slot leaves it to the next. Where others wait for the permits of a
---    semaphore without policy, the head gets the ticket's slot, a new token and a message.
--- 3. All else takes the slow path: open a semaphore, drop what has expired and what is given back,
+-- 1. If no request waits, no ticket has expired and the tickets have the highest slots, they go and
+--    nothing else is written.
+-- 2. A ticket with a lower slot leaves it to the next. If requests wait at a semaphore without
+--    policy, the head gets the ticket's slot, a new token and a message.
+-- 3. Every other case takes the slow path: open a semaphore, drop expired and released tickets,
 --    serve the queue, close.
 -- 4. An id that is no ticket is a request to withdraw, or nothing.
 -- 5. A call that runs twice finds nothing the second time.
@@ -19,10 +19,11 @@
 
 -- include: time keys
 -- on demand: usual_path = give-one
--- on demand: slow_path = give-back
+-- on demand: rarer_paths = settle-spent
 local call = redis.call
--- The usual case of a limit of 1: no request waits, and the only ticket is this one, and live. Else
--- nil, and for give-one.lua how many are held, none of which has expired, the state and its record.
+-- The usual case of a limit of 1: no request waits, and this ticket is the only one and live. Else
+-- nil, and for give-one.lua the number of tickets, of which none has expired, the state and the
+-- ticket's record.
 local function release_mutex(tickets, info, id, live)
   local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
   local state, record = found[1], found[2]
@@ -67,9 +68,12 @@ while args[at] do
       local bar = string.find(text, '|', 1, true)
       ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
       spent = bar and cjson.decode(string.sub(text, bar + 1))
+      if spent and not ids[2] then
+        text, ids = ids[1], nil
+      end
     end
-    -- An adopted ticket has two fields. What was spent is settled on the slow path.
-    if spent or string.find(text, '~', 1, true) then
+    -- An adopted ticket has two fields.
+    if ids and spent or string.find(text, '~', 1, true) then
       reply = nil
     elseif ids then
       reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
@@ -83,11 +87,14 @@ while args[at] do
       run = run or { inbox = args[1], now = now_text, limit = limit }
       if record then
         usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, held, state, record)
+        reply = usual(tickets, info, text, run, held, state, record, spent and spent[1], rarer_paths)
       end
     end
     if not reply then
-      slow = slow or slow_path()
+      if not slow then
+        local _, slow_path = rarer_paths()
+        slow = slow_path()
+      end
       reply = slow(tickets, info, ids or { text }, run, spent)
     end
     if not replies then

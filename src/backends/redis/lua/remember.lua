@@ -1,14 +1,14 @@
--- Fragment: what a call that runs twice must know, in a key apart: a sorted set, a text ->
--- until when it counts (microseconds). Losing the key loses no more than that.
+-- Fragment: texts by which a call knows that it runs twice, in a sorted set apart: a text -> until
+-- when it counts (microseconds). The loss of that key loses no more than that.
 -- include: records
 
--- Until when a text counts; nil where it does no more.
+-- Until when a text counts; nil once it counts no more.
 local function remembered(key, text, now)
   local till = redis.call('ZSCORE', key, text)
   return till and till + 0 > now and till + 0 or nil
 end
 
--- What no longer counts is forgotten. The key lives for a minute more: it must not expire in the
+-- Forgets texts that count no more. The key lives for a minute more: it must not expire in the
 -- middle of a script.
 local function remember(key, now, till, ...)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', text_of(now))

@@ -1,4 +1,4 @@
--- Fragment of extend.lua: tickets of one semaphore, whatever it is like.
+-- Fragment of extend.lua: tickets of any semaphore.
 -- include: semaphore close remember
 local function renew_each(tickets, info, ids, tokens, run, has_token)
   local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')

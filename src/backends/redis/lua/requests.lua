@@ -1,22 +1,22 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
 -- include: semaphore waiter-leases progress close turns name-rules
 
--- What a text asks for, see acquire.lua.
+-- The requests of a text, see acquire.lua.
 local function parse(text)
-  local list, kinds, places, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
+  local list, kinds, arrivals, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
   local first, asked = string.byte(text), { kinds = kinds, most = tonumber(most), rules = rules or '' }
   if first == LIST then
     asked.ids = cjson.decode(list or text)
-    asked.places, asked.orders = cjson.decode(places or '[]'), cjson.decode(orders or '[]')
+    asked.arrivals, asked.orders = cjson.decode(arrivals or '[]'), cjson.decode(orders or '[]')
   else
-    asked.ids, asked.places, asked.orders = { string.match(list or text, '[^?@]*$') }, { places }, { orders }
+    asked.ids, asked.arrivals, asked.orders = { string.match(list or text, '[^?@]*$') }, { arrivals }, { orders }
   end
   asked.kinds = kinds or string.rep(first == TRY and TRIES or WAITS, #asked.ids)
   return asked
 end
 
-local function new_request(s, id, place, options)
-  return request_of(id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (options or ''))
+local function new_request(s, id, arrival, options)
+  return request_of(id, arrival .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (options or ''))
 end
 
 -- Puts a request into the queue.
@@ -24,25 +24,25 @@ local function enqueue(s, r)
   local has_options = r.priority > 0 or r.group ~= '' or r.costs ~= ''
   local options = has_options and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
   options = options .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. options)
+  redis.call('HSET', s.requests, r.id, r.arrival .. ' ' .. text_of(r.life) .. ' ' .. r.label .. options)
   s.waiting, s.waited = s.waiting + 1, true
   order.join(s, r)
 end
 
 -- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
--- stall, data lost) returns to its old place, but for places where a number has no next one.
+-- stall, data lost) returns to its old turn, but for arrivals where a number has no next one.
 local function recall(s, asked, tickets)
   local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
   for i, id in ipairs(asked.ids) do
-    local known, place = request_of(id, records[i]), (asked.places[i] or 0) + 0
+    local known, arrival = request_of(id, records[i]), (asked.arrivals[i] or 0) + 0
     if known then
-      own[id], s.touched[order.flow_of(s, known.priority, known.group)] = QUEUED .. known.place, true
-    elseif place > 0 and not own[id] and not ticket_of(tickets[i]) then
-      place = math.max(1e15, math.min(place, 9e15))
-      own[id] = QUEUED .. text_of(place)
-      -- Where data was lost while the clock was behind: new requests must come behind it.
-      s.last = math.max(s.last, place)
-      enqueue(s, new_request(s, id, text_of(place), asked.orders[i]))
+      own[id], s.touched[order.flow_of(s, known.priority, known.group)] = QUEUED .. known.arrival, true
+    elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
+      arrival = math.max(1e15, math.min(arrival, 9e15))
+      own[id] = QUEUED .. text_of(arrival)
+      -- Data may have been lost while the clock was behind: new requests must come behind it.
+      s.last = math.max(s.last, arrival)
+      enqueue(s, new_request(s, id, text_of(arrival), asked.orders[i]))
     end
   end
   s.recalled = next(own)
@@ -52,8 +52,8 @@ local function recall(s, asked, tickets)
   return own
 end
 
--- Whether as many wait as may, once what dead clients left is gone. What its own client left long
--- ago is as dead as that of others, unless it is asked for again.
+-- Whether the queue is full once the requests of dead clients are gone. Requests that the caller
+-- left long ago are as dead as those of others, unless it asks for them again.
 local function is_full(s)
   if s.most and s.waiting >= s.most then
     leases.renew(s, s.arrived)
@@ -61,8 +61,8 @@ local function is_full(s)
   return s.most and s.waiting >= s.most
 end
 
--- The verdict on a request that does not wait yet. It joins the queue, if there is one, to find its
--- turn.
+-- The verdict on a request that does not wait yet. If a queue waits, the request joins it to find
+-- its turn.
 local function answer(s, id, record, kind, options, own)
   local ticket = ticket_of(record)
   if ticket then
@@ -86,8 +86,8 @@ local function answer(s, id, record, kind, options, own)
   if not is_free and not stays then
     return refusal
   end
-  r.place = next_number(s)
-  local waits = QUEUED .. r.place
+  r.arrival = next_number(s)
+  local waits = QUEUED .. r.arrival
   own[id], s.alive[s.client] = waits, true
   enqueue(s, r)
   serve(s, own)
@@ -99,14 +99,14 @@ local function answer(s, id, record, kind, options, own)
   return own[id]
 end
 
--- Whether it holds the ticket already, or has a permit for it, once what has expired and dead
--- clients' requests before it are gone. Grants nothing.
+-- Whether it holds a ticket for the id, or a permit is free for it once expired tickets and the
+-- requests of dead clients are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
-  s.looks = true
+  s.is_trial = true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
-  s.looks, s.turn, s.head = false, nil, nil
+  s.is_trial, s.turn, s.head = false, nil, nil
   close(s, '')
   local r = { permits = 1, group = '' }
   return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and (not s.cap or caps.has_room(s, r))
@@ -136,11 +136,11 @@ local function acquire(tickets, info, text, run)
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
-    local place = string.match(verdicts[i], '^q(%d+)')
-    if place and (not waits or place < waits.place) then
-      waits = { id = id, place = place }
+    local arrival = string.match(verdicts[i], '^q(%d+)')
+    if arrival and (not waits or arrival < waits.arrival) then
+      waits = { id = id, arrival = arrival }
     end
-    if place and string.sub(asked.kinds, i, i) == ASKS_PLACE then
+    if arrival and string.sub(asked.kinds, i, i) == ASKS_PROGRESS then
       verdicts[i] = verdicts[i] .. progress.of(s, id)
     end
   end

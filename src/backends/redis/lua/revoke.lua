@@ -4,13 +4,13 @@
 -- 1. The ticket is given back, as by a release.
 -- 2. Its id is remembered for as long as the ticket could have lived.
 -- 3. A second run, and an extension, find it there.
--- 4. What was forgotten is trimmed with each revocation.
+-- 4. Each revocation trims the ids that count no more.
 -- 5. The queue is served.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 id
--- Reply see close.lua. The verdict is 1 where the ticket is revoked, now or before, 0 where there
---       is none
+-- Reply see close.lua. The verdict is 1 if the ticket is revoked, now or before, 0 if there is no
+--       ticket
 -- Cost  O(log n) for each expired ticket and grant, and in the revoked tickets
 
 -- include: time semaphore close remember

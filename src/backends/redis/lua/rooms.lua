@@ -1,4 +1,4 @@
--- Fragment: a room of functions, which is filled where the first of them is called. To make all
+-- Fragment: a room of functions, which is filled when the first of them is called. To make all
 -- functions of the slow paths would take as long as a slow path itself.
 local ROOM = {
   __index = function(room, name)

@@ -1,22 +1,21 @@
--- Fragment of the slow paths: one semaphore, from what the last call knew to what the next one
--- must. All keys share a hash tag.
+-- Fragment of the slow paths: one semaphore, as the call finds it. All keys share a hash tag.
 --
 -- tickets   sorted set: a ticket's id -> its expiry; '.' -> NEVER, which keeps the key
 -- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9, and behind that
 --           'group charged' where it has a group or costs, see rate.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
 -- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below the highest in use
--- requests  hash: the id of a request that waits -> 'place ttl label', and behind that its
+-- requests  hash: the id of a request that waits -> 'arrival ttl label', and behind that its
 --           'priority weight group costs' where it has options
--- queue     sorted set: ids of the requests without options -> place
+-- queue     sorted set: ids of the requests without options -> arrival
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
 -- capped    sorted set: 'priority group' of a flow at the cap -> priority
 --
--- Times are microseconds. `run` is what a call says of several semaphores: inbox, now (text), limit
--- (text; '0': not known).
+-- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
+-- (text), limit (text; '0': not known).
 -- include: keys rooms records slots caps rate order recount queue
 
 -- A word of the state, such as 'queue' or 'top:9', see close.lua.
@@ -50,7 +49,7 @@ local function read_state(s)
   s.led = known.capped or ''
 end
 
--- What becomes of a ticket's group and costs as it goes.
+-- A ticket's group and costs, as the ticket goes.
 local function settle_terms(s, record, permits, spent)
   local group, charged = caps.terms_of(record)
   if s.cap then
@@ -64,7 +63,7 @@ local function settle_terms(s, record, permits, spent)
   end
 end
 
--- Gives back those of the ids that are tickets: which ones, and how many. `spent`: by id.
+-- Gives tickets back. Returns the ids that were tickets, and their number. `spent`: by id.
 local function drop(s, ids, spent)
   local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
   for i = 1, #ids do
@@ -86,7 +85,7 @@ local function drop(s, ids, spent)
   return gone, total
 end
 
--- Drops what has expired. Of very many not all: some hundred, as many as make room for the ids, and
+-- Drops expired tickets. Of very many it drops some hundred: enough to make room for the ids, and
 -- the ids themselves. The next calls drop the others.
 local function purge(s, ids)
   local wanted, total, found = s.waiting, 0, nil
@@ -106,7 +105,7 @@ local function purge(s, ids)
   drop(s, dead)
 end
 
--- A semaphore as the call finds it. `ids`: what the call asks for.
+-- A semaphore as the call finds it. `ids`: the ids that the call names.
 local function open(tickets, info, run, ids)
   local base = key_of(tickets, '')
   -- With room for all fields: a table that grows costs as much as some Redis calls.

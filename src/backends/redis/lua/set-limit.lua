@@ -1,7 +1,7 @@
--- Stores the limit that counts from now on for every process, and grants what it makes room for.
+-- Stores the limit that counts from now on for every process, and grants the permits that it adds.
 --
 -- 1. Holders keep their permits when it shrinks, and 0 grants none.
--- 2. With 'none' no limit is stored: that of each caller counts again.
+-- 2. With 'none' no limit is stored: each caller's own limit counts again.
 -- 3. A change is relative to the limit that counts, and has an id.
 -- 4. An id of the last minute changes nothing new, and says what it made.
 -- 5. The queue is served under the new limit.
@@ -11,11 +11,11 @@
 --       limit that counts: '+2', '-1'   4 the id of the change, else ''
 --       5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
---       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
+--       limit if it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
 -- include: time semaphore close remember
--- The limit that a change made within the last minute, nil where there was none. The key 'changes'
+-- The limit that a change made within the last minute, or nil. The key 'changes'
 -- has each id, and 'id limit' beside it.
 local function made_before(key, id, now)
   local till = remembered(key, id, now)

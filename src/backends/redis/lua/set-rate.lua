@@ -1,23 +1,23 @@
 -- Stores a rate, a budget, or a cap of groups that counts from now on for every process, and grants
--- what it allows.
+-- the permits that it allows.
 --
--- 1. What was used of the one before it stays used.
+-- 1. Units that were used under the terms before stay used.
 -- 2. 'none' holds no request back, whatever callers name.
 -- 3. It counts until another is stored.
 -- 4. The queue is served under it.
 -- 5. A second run changes nothing.
--- 6. Where as many budgets count as may, another is refused, and nothing is stored.
+-- 6. If as many budgets count as may, another is refused, and nothing is stored.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 'rate', 'cap', or 'budget:' and its name
 --       4 the new terms, see rate.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
---       where another was refused; else ''
--- Cost  O(log n) for each expired ticket and grant; of a cap O(tickets) where there was none, and
+--       if another was refused; else ''
+-- Cost  O(log n) for each expired ticket and grant; of a first cap O(tickets), and
 --       O(flows) at the cap
 
 -- include: time semaphore close
--- The names of the budgets that count, where one more would be too many.
+-- The names of the budgets that count, if another would be too many.
 local function full_of(s, name)
   local names, known = {}, s.meters[name]
   for other, m in pairs(s.meters) do

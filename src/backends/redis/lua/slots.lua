@@ -19,10 +19,10 @@ local function free(s, slots)
   end
 end
 
--- Writes the ranges that came free. Where the highest slots are among them, `top` sinks, over at
+-- Writes the ranges that came free. If the highest slots are among them, `top` sinks, over at
 -- most 100 ranges.
 local function settle(s)
-  local adds, looks = s.freed, s.freed[1] and 100 or 0
+  local adds, most = s.freed, s.freed[1] and 100 or 0
   s.freed = {}
   if s.held == 0 and s.top > 0 then
     redis.call('DEL', s.slots)
@@ -30,15 +30,15 @@ local function settle(s)
     return
   end
   write(adds, 'ZADD', s.slots)
-  s.touched[s.slots] = s.touched[s.slots] or looks > 0 or nil
-  while looks > 0 and s.held < s.top do
+  s.touched[s.slots] = s.touched[s.slots] or most > 0 or nil
+  while most > 0 and s.held < s.top do
     local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
     local first, final = ends_of(highest)
     if final + 1 ~= s.top then
       return
     end
     redis.call('ZREM', s.slots, highest)
-    s.top, looks = first, looks - 1
+    s.top, most = first, most - 1
   end
 end
 

@@ -2,9 +2,9 @@
 -- room: turns
 -- include: rooms records rate order waiter-leases
 
--- When the caller should ask for its first request. By arrival each of those before it takes a
--- permit at least. Others may still come before it, or have died: the client of the head asks in
--- time, and the others some time after, if no message has come by then.
+-- When the caller should ask for its first request. By arrival each request before it takes a
+-- permit at least. Other requests may still come before it, or their clients have died: the client
+-- of the head asks in time, and other clients some time after, if no message has come by then.
 local function turn_of(s, id)
   local head = rates.pay_time(s, s.turn, 0)
   if s.turn.client == s.client then
@@ -16,8 +16,8 @@ local function turn_of(s, id)
   return math.min(own or math.huge, head + AFTER_TURN_US)
 end
 
--- Where the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need
--- to ask before, and its lease lasts until then. Else the expiry of the next ticket. `id`: that of
+-- If the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need to
+-- ask before, and its lease lasts until then. Else the expiry of the next ticket. `id`: of
 -- the caller's first request that waits.
 function turns.nearest(s, id)
   if s.turn then

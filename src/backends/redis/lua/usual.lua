@@ -1,9 +1,10 @@
--- Fragment of acquire.lua: usual cases besides one free permit, each nil where it does not apply.
+-- Fragment of acquire.lua: usual cases besides one free permit. A function gives nil if its case
+-- does not apply.
 
 -- Permits for many are free.
 local function grant_many(tickets, info, ids, run, token, held)
   local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
-  -- Tokens are written as a common start and six digits: printing a whole one takes as long as a
+  -- Tokens are written as a common start and six digits: printing a whole token takes as long as a
   -- Redis call.
   local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
   if digits + total > 1000000 then
@@ -29,45 +30,43 @@ local function grant_many(tickets, info, ids, run, token, held)
   return string.format('*%d %d ', total, held) .. token
 end
 
--- A permit is free, and `more` is nil, or ' top:' and the first slot from which on none is in use.
--- `label`: with the group.
-local function grant_one(tickets, info, id, run, token, held, more, label)
-  local slots, expires = more and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
-  local slot = not more and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
+-- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use;
+-- `label`:
+-- with the group; `rules`: the state behind that.
+local function grant_one(tickets, info, id, run, token, held, top, label, rules)
+  local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
+  local slot = not top and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
   if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
     return nil
-  elseif more then
+  elseif top then
     redis.call('ZREM', slots, slot)
-    more = held + 1 < string.sub(more, 6) + 0 and more
+    top = held + 1 < string.sub(top, 6) + 0 and top
   end
   local ticket = slot .. ' ' .. token
-  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (more or ''))
+  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (top or '') .. rules)
   return ticket
 end
 
 -- All permits are held, by tickets of one each.
-local function queue_one(tickets, info, id, run, place, waits)
+local function queue_one(tickets, info, id, run, arrival, waits)
   local now, life = run.now + 0, 'KEYS_LIFE_MS'
   local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
   if waits and redis.call('EXISTS', queue, requests, clients) < 3
     or redis.call('HEXISTS', info, id) == 1
-    or redis.call('HSETNX', requests, id, place .. ' ' .. run.life .. ' ' .. run.label) == 0 then
+    or redis.call('HSETNX', requests, id, arrival .. ' ' .. run.life .. ' ' .. run.label) == 0 then
     return nil
   end
-  redis.call('HSET', info, 'state', place .. ' ' .. run.limit .. ' queue')
-  redis.call('ZADD', queue, place, id)
-  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '[^:]*$'))
+  redis.call('HSET', info, 'state', arrival .. ' ' .. run.limit .. ' queue')
+  redis.call('ZADD', queue, arrival, id)
+  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '^.*:(.*)$'))
   if not waits then
     redis.call('PEXPIRE', queue, life)
     redis.call('PEXPIRE', requests, life)
     redis.call('PEXPIRE', clients, life)
-  elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
-    -- See leases.renew in waiter-leases.lua.
-    redis.call('ZADD', clients, '0', SIGN)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
-  return QUEUED .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
+  return QUEUED .. arrival .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
 end
 
 -- A name that was never used, or not for a day.
@@ -84,15 +83,15 @@ local function attempt(tickets, info, text, run, token, held, more)
   if first == LIST then
     local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
     return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
-  elseif free > 0 and more ~= ' queue' and held >= 0 then
-    -- An id, or a request of one permit with no costs, where no rules are named.
+  elseif free > 0 and held >= 0 and (not more or string.find(more, '^ top:%d+$')) then
+    -- An id, or a request of one permit with no costs and no rules.
     local id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
     id = id or string.match(text, '^%??([^|]+)$')
     local label = (group or '') == '' and run.label or run.label .. ' ' .. group
-    return id and grant_one(tickets, info, id, run, token, held, more, label) or nil
+    return id and grant_one(tickets, info, id, run, token, held, more, label, '') or nil
   elseif free <= 0 and first ~= TRY and first ~= ORDERED and (not more or more == ' queue') then
     return queue_one(tickets, info, text, run, token, more)
   end
 end
 
-return attempt, begin
+return attempt, begin, grant_one
