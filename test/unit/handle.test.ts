@@ -6,22 +6,24 @@ import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
+import { heldFixture, later, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
-  it('counts down the certain part of its lease, its ttl less 1 % and 2 ms, by both local clocks', async () => {
-    const { clock, handle } = await heldFixture({ ttl: 1000, extendEvery: 0 });
-    expect(handle.expiresIn).to.equal(988);
-    await clock.advance(100);
-    expect(handle.expiresIn).to.equal(888);
-    clock.stepWall(300);
-    expect(handle.expiresIn).to.equal(588);
-    clock.stepWall(-86_400_000);
-    expect(handle.expiresIn).to.equal(888);
-    await clock.advance(887);
-    handle.assertHeld();
-    await clock.advance(1);
-    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+  it('ignores a late reply to its extension that cannot be read', async () => {
+    const { backend, clock } = await heldFixture({ ttl: 30_000 });
+    const log = new ChannelLog('jobs');
+    const reply = later<never[]>();
+    const extend = backend.extend.bind(backend);
+    backend.extend = () => {
+      backend.extend = extend;
+      return reply.promise;
+    };
+    await clock.advance(16_000);
+    expect(log.of('redsem:extend'), 'a silent call and its repetition').to.have.lengthOf(2);
+    reply.resolve([]);
+    await clock.advance(0);
+    expect(log.of('redsem:extend')).to.have.lengthOf(2);
+    log.end();
   });
 
   const looks = ['held', 'expiresIn', 'signal', 'assertHeld'] as const;

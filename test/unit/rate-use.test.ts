@@ -28,12 +28,18 @@ async function work(options: SemaphoreOptions, crew: Crew) {
   const memory = new MemoryBackend({ clock });
   const uses: { readonly at: number; spent: number }[] = [];
   let [calls, held, peak] = [0, 0, 0];
+  const counted = <C, R>(call: (all: readonly C[]) => R, isCounted = true) => {
+    return (all: readonly C[]): R => {
+      if (isCounted) calls += 1;
+      return call(all);
+    };
+  };
   /** A process has its own name, its own queue and its own inbox. */
   const processOn = (): Backend => ({
     clock,
-    acquire: (all) => ((calls += 1), memory.acquire(all)),
-    extend: (all) => ((calls += crew.ignoresExtensions ? 0 : 1), memory.extend(all)),
-    release: (all) => ((calls += 1), memory.release(all)),
+    acquire: counted((all) => memory.acquire(all)),
+    extend: counted((all) => memory.extend(all), crew.ignoresExtensions !== true),
+    release: counted((all) => memory.release(all)),
     setRate: (call) => memory.setRate(call),
     setGroupLimit: (call) => memory.setGroupLimit(call),
     inspect: (call) => memory.inspect(call),

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 
 import type { ElectionWarning, Handle } from '../../../src/index.js';
@@ -46,6 +47,7 @@ describe('an election', () => {
     expect(first.election.leadership?.fencingToken).to.equal(first.tokens[1]);
     expect(other.tokens[0]).to.be.within(first.tokens[0] ?? NaN, first.tokens[1] ?? NaN);
     expect(await first.election.resign()).to.equal(true);
+    expect(await first.election.resign()).to.equal(false);
     await clock.advance(5000);
     expect(first.tokens).to.have.lengthOf(2);
     expect(await first.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
@@ -96,6 +98,18 @@ describe('an election', () => {
     await other.election.close();
     expect(await closed).to.be.instanceOf(ClosedError);
     expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
+  });
+
+  it('gives a permit back that is granted while it resigns', async () => {
+    const { election, tokens } = candidate();
+    const resign = (): void => void election.resign();
+    subscribe('redsem:grant', resign);
+    const reason = await reasonOf(election.campaign());
+    unsubscribe('redsem:grant', resign);
+    expect(reason).to.be.instanceOf(DOMException);
+    await clock.advance(0);
+    expect(tokens).to.deep.equal([]);
+    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
   it('warns when its campaign after a loss fails', async () => {
