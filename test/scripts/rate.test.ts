@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import { eventually } from '../support/eventually.js';
+import { only } from '../support/only.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
 import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
