@@ -40,6 +40,7 @@ const LOSSES = {
   everything: undefined,
   tickets: /^tickets$/,
   queue: /^(?:requests|queue|clients|parked|capped|flows?:.*)$/,
+  groups: /^groups$/,
 } as const;
 
 export type Loss = keyof typeof LOSSES;
@@ -215,9 +216,10 @@ export class LockStep {
     return { ...ours, verdicts };
   }
 
-  /** Whether it was granted. */
+  /** Whether it was granted. Such a call names no rules. */
   async acquireTogether(member: Member, id: string, notAfter?: number): Promise<boolean> {
-    const options = { ...this.#of(member), notAfter };
+    const { rate: _, budgets: __, groupLimit: ___, ...plain } = this.#of(member);
+    const options = { ...plain, notAfter };
     const reply = await this.#both((side) => side.acquireTogether(id, options));
     return reply?.verdicts[0]?.kind === 'granted';
   }
@@ -314,6 +316,7 @@ export class LockStep {
     }
     const held = what === 'tickets' ? await memory.holders() : [];
     await redis.lose(...Object.keys(await redis.lives()).filter((part) => parts.test(part)));
+    if (what === 'groups') return;
     const gone = [...held, ...(what === 'queue' ? waiting : []), 'never.1'];
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }

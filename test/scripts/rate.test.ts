@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import { eventually } from '../support/eventually.js';
-import { only } from '../support/only.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
 import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
@@ -122,7 +121,6 @@ describeOnBoth('a rate', (make) => {
 
   it('is not passed by a call for several semaphores, all or none', async () => {
     const one = make(ANY);
-    expect(await one.acquireTogether('a.0', RATED)).to.equal(undefined);
     await one.setRate(RATE);
     await one.take('a.1');
     expect(await one.acquireTogether('b.1')).to.equal(undefined);
@@ -182,22 +180,5 @@ describeOnBoth('a rate', (make) => {
       await one.release('b.1', { spent: [{ tokens: 0 }] });
       expect(await used(one)).to.equal(100);
     });
-  });
-
-  it('is not passed by a call for several semaphores, all or none', async () => {
-    const one = make(ANY);
-    await one.setRate(RATE);
-    await one.take('a.1');
-    const calls = ['b.1', 'b.2'].map((id, i) => ({
-      key: i === 0 ? one.key : { ...one.key, name: `${one.key.name}-other` },
-      limit: one.limit,
-      client: 'b',
-      ttl: one.ttl,
-      label: '',
-      notAfter: undefined,
-      requests: [request(id, 'try')],
-    }));
-    expect(await one.backend.acquireTogether?.(calls)).to.equal(undefined);
-    expect(kinds(await only(one.backend.acquire(calls.slice(0, 1))))).to.deep.equal(['busy']);
   });
 });
