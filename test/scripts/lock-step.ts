@@ -218,8 +218,7 @@ export class LockStep {
 
   /** Whether it was granted. Such a call names no rules. */
   async acquireTogether(member: Member, id: string, notAfter?: number): Promise<boolean> {
-    const { rate: _, budgets: __, groupLimit: ___, ...plain } = this.#of(member);
-    const options = { ...plain, notAfter };
+    const options = { ...this.#plain(member), notAfter };
     const reply = await this.#both((side) => side.acquireTogether(id, options));
     return reply?.verdicts[0]?.kind === 'granted';
   }
@@ -374,10 +373,14 @@ export class LockStep {
     }
   }
 
-  #of({ name: client, ttl, label }: Member): CallOptions {
-    const limit = this.#limits.get(client) ?? this.redis.fixture.limit;
-    const terms = this.#terms.get(client);
-    return { client, ttl, label, limit, rate: this.#rates.get(client), ...terms };
+  #of(member: Member): CallOptions {
+    const { name } = member;
+    return { ...this.#plain(member), rate: this.#rates.get(name), ...this.#terms.get(name) };
+  }
+
+  /** Without rules. */
+  #plain({ name: client, ttl, label }: Member): CallOptions {
+    return { client, ttl, label, limit: this.#limits.get(client) ?? this.redis.fixture.limit };
   }
 }
 
