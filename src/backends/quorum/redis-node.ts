@@ -1,9 +1,8 @@
-import { Batcher, type Item, type Owner } from '../../core/batcher.js';
+import { Batcher, type Item, type Operation, type Owner } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
 import { type Clock, systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
 import { microseconds } from '../gcra.js';
-import { placeOf } from '../place-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import { type Script, script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -118,7 +117,6 @@ export class RedisQuorumNode implements port.QuorumNode {
     const deadline = this.#clock.monotonic() + timeoutMs;
     return new Promise((resolve, reject) => {
       const call: NodeCall<Reply> = {
-        place: placeOf(key),
         permits: tickets.reduce((sum, { id }) => sum + permitsOf(id), 0),
         timeoutMs,
         keys: quorumKeysOf(key),
@@ -133,9 +131,8 @@ export class RedisQuorumNode implements port.QuorumNode {
         answer: (reply) => (reply instanceof Error ? reject(reply) : resolve(reply)),
         /** The caller has a separate time limit, and takes a late reply, too. */
         fail: (error) => void (error instanceof CallTimeoutError || reject(error)),
-        onReplyLost: () => undefined,
       };
-      calls.bundleOf(call).add(call);
+      calls.add({ owner: call, items: [] }, call);
     });
   }
 
@@ -144,30 +141,25 @@ export class RedisQuorumNode implements port.QuorumNode {
    * makes room for the next call when the first of its callers stops waiting.
    */
   #callsOf<Reply>(which: Script): Calls<Reply> {
-    return new Batcher(
-      {
-        name: which.name,
-        mostIds: MOST_SHARED_PERMITS,
-        weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
-        run: (parts) => this.#runFor(which, parts),
-        timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.timeoutMs)),
-        deliver: ({ owner }, reply, call) => owner.answer(reply, call),
-      },
-      {
-        clock: this.#clock,
-        callTimeoutMs: Infinity,
-        isRetryable: (error) => this.isRetryable(error),
-      },
-    );
+    const operation: Operation<NodeCall<Reply>, NodeCall<Reply>, Reply | Error> = {
+      name: which.name,
+      mostIds: MOST_SHARED_PERMITS,
+      weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
+      run: (shares) => this.#runFor(which, shares),
+      timeoutOf: (shares) => Math.min(...shares.map(({ owner }) => owner.timeoutMs)),
+      deliver: ({ owner }, reply, call) => owner.answer(reply, call),
+    };
+    const host = { clock: this.#clock, isRetryable: (error: unknown) => this.isRetryable(error) };
+    return new Batcher(operation, host, Infinity);
   }
 
   async #runFor<Reply>(
     which: Script,
-    parts: readonly { readonly owner: NodeCall<Reply> }[],
+    shares: readonly { readonly owner: NodeCall<Reply> }[],
   ): Promise<readonly (Reply | Error)[]> {
-    const keys = parts.flatMap(({ owner }) => owner.keys);
-    const args = parts.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
-    const parsers = parts.map(({ owner }) => owner.parse);
+    const keys = shares.flatMap(({ owner }) => owner.keys);
+    const args = shares.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
+    const parsers = shares.map(({ owner }) => owner.parse);
     const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
     const running = this.#run(which, keys, args, read);
     // Only a server that passes the check may grant tickets.

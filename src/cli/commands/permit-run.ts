@@ -70,11 +70,11 @@ async function take(
   signal: AbortSignal,
 ): Promise<Handle | null> {
   signal.throwIfAborted();
-  const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
+  const options = { permits, cost, signal, timeout: Math.min(timeout ?? Infinity, left) };
   const note = quiet ? undefined : noteWaiting(semaphore);
   try {
-    if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, cost, signal, ...patience, ...note?.heard });
+    if (skipIfBusy) return await semaphore.tryAcquire({ permits, cost });
+    return await semaphore.acquire({ ...options, onWaiting: note?.onWaiting });
   } catch (error) {
     // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);

@@ -63,11 +63,6 @@ export function planOf(args: Arguments): RunPlan {
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
   }
-  if (skipIfBusy && args.texts('cost').length > 0) {
-    throw new UsageError(
-      '--skip-if-busy makes a try that costs nothing: expected no --cost beside it',
-    );
-  }
   return {
     settings: serverSettings(args),
     name,

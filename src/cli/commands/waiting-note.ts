@@ -16,7 +16,7 @@ const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
 export interface WaitingNote {
   /** The option of `acquire` that feeds the note. */
-  readonly heard: { readonly onWaiting?: (progress: QueueProgress) => void };
+  readonly onWaiting: (progress: QueueProgress) => void;
   stop(): void;
 }
 
@@ -24,8 +24,8 @@ export interface WaitingNote {
  * Shows on a terminal, after a wait of some time, the holders and how long the wait may last. Shows
  * nothing without a terminal.
  */
-export function noteWaiting(semaphore: Semaphore): WaitingNote {
-  if (!isatty(2)) return { heard: {}, stop: () => undefined };
+export function noteWaiting(semaphore: Semaphore): WaitingNote | undefined {
+  if (!isatty(2)) return undefined;
   let latest: QueueProgress | undefined;
   let [said, over] = [Infinity, false];
   const sayFirst = async (): Promise<void> => {
@@ -51,7 +51,7 @@ export function noteWaiting(semaphore: Semaphore): WaitingNote {
     over = true;
     clearTimeout(timer);
   };
-  return { heard: { onWaiting }, stop };
+  return { onWaiting, stop };
 }
 
 function holdersText({ holders }: SemaphoreState): string {
