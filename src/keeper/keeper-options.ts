@@ -1,14 +1,11 @@
 import type { RedisOptions } from 'ioredis';
 import type { RedisClientOptions } from 'redis';
-import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions } from '../arguments/known-options.js';
 import { milliseconds } from '../arguments/numbers.js';
 import { formatValue } from '../arguments/shown.js';
 import { checkType, typeError } from '../arguments/validation.js';
 import { describe } from '../error-causes.js';
 import { LONGEST_TIMER } from '../time/clock.js';
-
-const OPTIONS: OptionNames = new Set(['ioredis', 'redis', 'module', 'maxStall']);
 
 /** The options of a `Keeper`: exactly one of `ioredis`, `redis` and `module`. */
 export interface KeeperOptions {
@@ -35,7 +32,7 @@ export interface ResolvedKeeper extends KeeperOptions {
 
 /** @throws {TypeError | RangeError} at once, naming option, expectation and value */
 export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
-  checkOptions(options, OPTIONS, 'options of a Keeper');
+  checkOptions(options, 'ioredis redis module maxStall', 'options of a Keeper');
   const { ioredis, redis, module, maxStall = 60_000 } = options;
   milliseconds('maxStall', maxStall, 100, LONGEST_TIMER);
   const url = module === undefined ? undefined : String(module);

@@ -9,7 +9,6 @@ import { CompositeHandle } from './composite-handle.js';
 import { OrderedAcquisition, type Share } from './ordered-acquisition.js';
 
 const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
-const SHARE_FIELDS: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
@@ -88,6 +87,6 @@ function shareOf(entry: unknown): SemaphoreShare {
   const { semaphore, permits } = share;
   const expected = 'a Semaphore or { semaphore, permits } each';
   checkType(semaphore instanceof Semaphore, 'semaphores', expected, entry);
-  checkOptions(share, SHARE_FIELDS, 'semaphores');
+  checkOptions(share, 'semaphore permits', 'semaphores');
   return { semaphore, permits };
 }

@@ -62,12 +62,8 @@ export interface ResolvedView extends Omit<WebViewOptions, 'hosts'> {
 
 const SHORTEST_TOKEN = 16;
 
-const OPTIONS: ReadonlySet<string> = new Set(
-  'prefix basePath actions authorize token hosts origin onError names clock'.split(' '),
-);
-
 export function resolveView(options: WebViewOptions): ResolvedView {
-  checkOptions(options, OPTIONS);
+  checkOptions(options, 'prefix basePath actions authorize token hosts origin onError names clock');
   const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
   checkType(typeof actions === 'boolean', 'actions', 'true or false', actions);
   if (authorize !== undefined) checkFunction('authorize', authorize);
