@@ -57,8 +57,9 @@ export const acquireCases: CaseGroup = {
         expect(took).to.be.within(79, 80 + scope.time.late);
         expect(error).to.be.instanceOf(RedsemError);
         expect(isRedsemError(error)).to.equal(true);
-        const { name, cause, message } = error;
-        expect({ name, cause }).to.deep.equal({ name: 'AcquireTimeoutError', cause: undefined });
+        // Its cause depends on whether a call was under way at that moment.
+        const { name, message } = error;
+        expect(name).to.equal('AcquireTimeoutError');
         expect(error).to.include({ code: 'ACQUIRE_TIMEOUT', semaphore: scope.name, timeout: 80 });
         expect(error.waited).to.be.within(79, Math.ceil(took));
         expect(error.attempts).to.be.at.least(1);
