@@ -247,8 +247,6 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
-    // The holder has stopped since the loss was found.
-    if (this.#release !== undefined) return;
     this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();

@@ -98,7 +98,7 @@ export class Client {
       } catch {
         // Each stray shows when it is granted, too.
       }
-      await new Promise<void>((resolve) => {
+      return new Promise<void>((resolve) => {
         this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
       });
     });

@@ -66,6 +66,8 @@ export class Lease extends Release {
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
   #lostAt = 0;
+  /** Its holder has stopped. */
+  #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
   observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
@@ -302,8 +304,10 @@ export class Lease extends Release {
     if (reason === 'closed') this.withdraw();
     const heldFor = this.#lostAt - this.heldSince;
     telemetry.lost.publish({ name, id: this.id, reason, heldFor });
-    if (isHeardNow) this.#getObserver()?.onLost(error);
-    else process.nextTick(() => this.#getObserver()?.onLost(error));
+    // A holder that has stopped gets no notice of a loss that was found a moment ago.
+    const notify = () => this.#isGivenBack || this.#getObserver()?.onLost(error);
+    if (isHeardNow) notify();
+    else process.nextTick(notify);
   }
 
   /** It is held no more. `staysKnown`: until its release has ended. */
@@ -335,6 +339,7 @@ export class Lease extends Release {
     const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
+    this.#isGivenBack = true;
     if (wasHeld) this.#stop(remaining > 0);
     if (about !== undefined) {
       released.then(

@@ -196,7 +196,10 @@ export class SemaphoreLink implements Owner {
   }
 
   onReplyLost(): void {
-    for (const { waiters } of this.client.semaphores.of(this.mapKey)) waiters.askSoon();
+    for (const { waiters } of this.client.semaphores.of(this.mapKey)) {
+      waiters.isFailing = true;
+      waiters.schedule();
+    }
   }
 
   /** `stored`: by `setLimit`, if it was. */

@@ -59,12 +59,6 @@ export class Waiters {
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
   }
 
-  /** After the pause that follows a try which failed. */
-  askSoon(): void {
-    this.isFailing = true;
-    this.schedule();
-  }
-
   /**
    * The health of the subscription has changed. After a (re)subscription one try at once: a grant
    * may have been pushed before it. `isBack`: after an interruption.

@@ -6,10 +6,8 @@ export class WeakGroups<Value extends object> {
   readonly #groups = new Map<string, Set<WeakRef<Value>>>();
 
   add(name: string, value: Value): void {
-    let group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, (group = new Set()));
     const ref = new WeakRef(value);
-    group.add(ref);
+    this.#groups.set(name, (this.#groups.get(name) ?? new Set()).add(ref));
     collected.register(value, { groups: this.#groups, name, ref });
   }
 
@@ -20,12 +18,12 @@ export class WeakGroups<Value extends object> {
     return value;
   }
 
-  /** Those of a name that have not been collected. */
+  /** The values of a name that have not been collected. */
   of(name: string): Value[] {
     return [...(this.#groups.get(name) ?? [])].flatMap((ref) => ref.deref() ?? []);
   }
 
-  /** All that have not been collected. */
+  /** All values that have not been collected. */
   all(): Value[] {
     return [...this.#groups.keys()].flatMap((name) => this.of(name));
   }
@@ -42,9 +40,9 @@ interface Entry {
   readonly ref: WeakRef<object>;
 }
 
-// One for all, that lives as long as the process. Where a registry is itself collected between the
-// collection of what it watches and its call, V8 calls no registry of the process any more,
-// whoever's it is (seen with Node 20.20 and 24.21).
+// One registry for all groups, that lives as long as the process. Where a registry is itself
+// collected between the collection of a value and its call, V8 calls no registry of the process any
+// more (seen with Node 20.20 and 24.21).
 const collected = new FinalizationRegistry<Entry>(({ groups, name, ref }) => {
   const group = groups.get(name);
   if (group?.delete(ref) === true && group.size === 0) groups.delete(name);

@@ -143,7 +143,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'A released lease is extended as before, and lost then',
     file: 'core/lease.ts',
-    find: '    if (wasHeld) this.#stop(remaining > 0);',
+    find: '    this.#isGivenBack = true;\n    if (wasHeld) this.#stop(remaining > 0);',
     replace: "    if (wasHeld) this.stage = 'held';",
   },
   {
