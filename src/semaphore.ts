@@ -394,7 +394,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   close(options: CloseOptions = {}): Promise<void> {
     try {
       const drain = resolveClose(options);
-      if (this.#isClosed && drain === 0) this.#link.endDrain();
+      if (this.#isClosed && drain === 0) this.#link.endDrain?.();
       this.#isClosed = true;
       this.#stopHazards?.();
       return (this.#closed ??= this.#link.close(drain));

@@ -108,7 +108,7 @@ function nameIn(aliases: Readonly<Record<string, string>>, option: string): stri
 }
 
 /** The known name with the fewest typing mistakes, if they are few. */
-function nearest(option: string, known: OptionNames): string | undefined {
+export function nearest(option: string, known: OptionNames): string | undefined {
   let best: string | undefined;
   let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
   for (const name of known) {

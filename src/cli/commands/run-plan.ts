@@ -31,10 +31,10 @@ export const RUN_OPTIONS: Options = {
   '-q, --quiet': 'no warnings on stderr',
 };
 
-/** How many most systems allow a program by default. */
+/** The number of open files that most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
 
-/** What `run` should do. Times in milliseconds. */
+/** The arguments of `run`. Times are milliseconds. */
 export interface RunPlan {
   readonly settings: ServerSettings;
   readonly name: string;
