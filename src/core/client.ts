@@ -1,5 +1,5 @@
 import type { Backend, Call, PushedGrant, SemaphoreKey } from '../backends/backend.js';
-import { placeOf } from '../backends/place-of.js';
+import { mapKeyOf } from '../backends/map-key.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
@@ -76,7 +76,7 @@ export class Client {
   }
 
   find(key: SemaphoreKey, id: string): Permit | undefined {
-    const semaphores = this.semaphores.of(placeOf(key));
+    const semaphores = this.semaphores.of(mapKeyOf(key));
     return semaphores.find(({ permits }) => permits.has(id))?.permits.get(id);
   }
 
@@ -85,7 +85,7 @@ export class Client {
    * tickets that were given back. No other process can know that they are strays.
    */
   searchStrays({ key, limit }: Call): void {
-    const mapKey = placeOf(key);
+    const mapKey = mapKeyOf(key);
     if (this.#searches.has(mapKey)) return;
     this.#searches.add(mapKey);
     this.#searched = this.#searched.then(async () => {
@@ -105,7 +105,7 @@ export class Client {
   }
 
   #giveBack(key: SemaphoreKey, id: string): void {
-    if (this.#made(id)) this.semaphores.of(placeOf(key))[0]?.releases.giveBack(id);
+    if (this.#made(id)) this.semaphores.of(mapKeyOf(key))[0]?.releases.giveBack(id);
   }
 
   /** Ids of adopted tickets were not made here. */

@@ -1,6 +1,6 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
-import { placeOf } from '../backends/place-of.js';
+import { mapKeyOf } from '../backends/map-key.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
@@ -98,7 +98,7 @@ export class SemaphoreLink implements Owner {
     this.call = { key, limit, client: client.name };
     this.key = key;
     this.name = key.name;
-    this.mapKey = placeOf(key);
+    this.mapKey = mapKeyOf(key);
     this.lane = backend.laneOf?.(key) ?? key.prefix;
     const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.callTimeoutMs = callTimeoutMs;

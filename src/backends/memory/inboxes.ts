@@ -1,5 +1,5 @@
 import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 
 /**
  * Messages to clients. A message comes later, as from a server: the call that sends it must return
@@ -11,7 +11,7 @@ export class Inboxes {
   #messages: (() => void)[] = [];
 
   open(client: string, prefix: string, listener: GrantListener): Listening {
-    const inbox = placeOf({ prefix, name: client });
+    const inbox = mapKeyOf({ prefix, name: client });
     this.#listeners.set(inbox, listener);
     queueMicrotask(() => {
       if (this.#listeners.get(inbox) === listener) listener.onHealth(true);
@@ -24,7 +24,7 @@ export class Inboxes {
   }
 
   tell({ prefix }: SemaphoreKey, client: string, say: (listener: GrantListener) => void): void {
-    const inbox = placeOf({ prefix, name: client });
+    const inbox = mapKeyOf({ prefix, name: client });
     const isFirst = this.#messages.length === 0;
     this.#messages.push(() => {
       const listener = this.#listeners.get(inbox);

@@ -4,7 +4,7 @@ import { checkOptions } from '../../arguments/known-options.js';
 import { checkClock } from '../../options.js';
 import { systemClock, type Clock } from '../../time/clock.js';
 import { overviewOf } from '../overview-of.js';
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { close } from './close.js';
 import * as script from './calls.js';
@@ -38,7 +38,7 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
  */
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
-  /** By place: number of stripes -> when it was last used. */
+  /** By map key: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
   readonly #names = new Names();
   readonly #epoch: number;
@@ -121,21 +121,21 @@ export class MemoryBackend implements port.Backend {
   }
 
   async listNames(prefix: string): Promise<port.NamePage> {
-    const start = placeOf({ prefix, name: '' });
-    const places = this.#names.placesAt(this.#now()).filter((place) => place.startsWith(start));
-    return { names: places.map((place) => place.slice(start.length)), cursor: '' };
+    const start = mapKeyOf({ prefix, name: '' });
+    const mapKeys = this.#names.mapKeysAt(this.#now()).filter((mapKey) => mapKey.startsWith(start));
+    return { names: mapKeys.map((mapKey) => mapKey.slice(start.length)), cursor: '' };
   }
 
   async noteStripes(
     { prefix, name }: port.SemaphoreKey,
     stripes: number,
   ): Promise<readonly number[]> {
-    const [place, now] = [placeOf({ prefix, name }), this.#now()];
-    const noted = this.#stripes.get(place) ?? new Map<number, number>();
+    const [mapKey, now] = [mapKeyOf({ prefix, name }), this.#now()];
+    const noted = this.#stripes.get(mapKey) ?? new Map<number, number>();
     for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
     // The last used comes last: the loop ends at the first that still counts.
-    this.#stripes.delete(place);
-    this.#stripes.set(place, noted.set(stripes, now));
+    this.#stripes.delete(mapKey);
+    this.#stripes.set(mapKey, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
       if (now - Math.max(...numbers.values()) <= KEYS_LIFE_MS) break;
       this.#stripes.delete(other);

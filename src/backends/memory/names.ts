@@ -1,6 +1,6 @@
 import type { SemaphoreKey } from '../backend.js';
 import { Heap } from '../heap.js';
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { Inboxes } from './inboxes.js';
 import { metersOf } from './rate.js';
@@ -12,7 +12,7 @@ const MOST_IDLE = 1000;
 /** How many semaphores each call checks: more than it can add. */
 const MOST_CHECKS = 10;
 
-/** The semaphores of a memory backend, by place. */
+/** The semaphores of a memory backend, by map key. */
 export class Names {
   readonly server: Server = { inboxes: new Inboxes(), last: 0 };
   readonly #semaphores = new Map<string, Semaphore>();
@@ -25,13 +25,13 @@ export class Names {
 
   /** The semaphore of that key, as of a call that begins. */
   find(key: SemaphoreKey, now: number): Semaphore {
-    const place = placeOf(key);
-    const known = this.#semaphores.get(place);
+    const mapKey = mapKeyOf(key);
+    const known = this.#semaphores.get(mapKey);
     if (known !== undefined && now < forgottenAt(known)) return known;
     if (known !== undefined) this.#byCheck.remove(known);
     const semaphore = new Semaphore(key, this.server);
     semaphore.checkAt = now;
-    this.#semaphores.set(place, semaphore);
+    this.#semaphores.set(mapKey, semaphore);
     this.#byCheck.add(semaphore);
     return semaphore;
   }
@@ -49,11 +49,11 @@ export class Names {
     }
   }
 
-  /** The places of the semaphores that would be missed. */
-  placesAt(now: number): string[] {
-    return [...this.#semaphores].flatMap(([place, semaphore]) => {
+  /** The map keys of the semaphores that would be missed. */
+  mapKeysAt(now: number): string[] {
+    return [...this.#semaphores].flatMap(([mapKey, semaphore]) => {
       purge(semaphore, now);
-      return emptyAt(semaphore, now) > now ? [place] : [];
+      return emptyAt(semaphore, now) > now ? [mapKey] : [];
     });
   }
 
@@ -65,7 +65,7 @@ export class Names {
     this.#byCheck.moved(semaphore);
     if (semaphore.checkAt > now) return;
     this.#byCheck.remove(semaphore);
-    this.#semaphores.delete(placeOf(semaphore.key));
+    this.#semaphores.delete(mapKeyOf(semaphore.key));
   }
 }
 

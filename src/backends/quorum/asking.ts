@@ -1,4 +1,4 @@
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 import { CallTimeoutError, withTimeout } from '../../time/call-timeout.js';
 import { type Clock, type Instant, instant, randomBy, type Timer } from '../../time/clock.js';
 import { ServerClock } from '../../time/server-clock.js';
@@ -136,7 +136,7 @@ export class NodeLink {
    * ticket may live.
    */
   rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const ticket = `${id} ${placeOf(key)}`;
+    const ticket = `${id} ${mapKeyOf(key)}`;
     const latest = Math.max(this.#rollbacks.get(ticket)?.attempt ?? 0, attempt);
     const rollback = { key, id, attempt: latest, until: this.#clock.monotonic() + spanMs };
     this.#rollbacks.set(ticket, rollback);
@@ -145,7 +145,7 @@ export class NodeLink {
 
   async #drop(rollback: Rollback): Promise<void> {
     const { key, id, until } = rollback;
-    const ticket = `${id} ${placeOf(key)}`;
+    const ticket = `${id} ${mapKeyOf(key)}`;
     const isPending = (): boolean => this.#rollbacks.get(ticket) === rollback;
     try {
       if (until > this.#clock.monotonic()) {

@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { type Clock, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 import { Acquisition } from './acquisition.js';
 import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
@@ -68,7 +68,7 @@ export class QuorumBackend implements port.Backend {
    * others. Below, semaphores share the calls to a node.
    */
   laneOf(key: port.SemaphoreKey): string {
-    return placeOf(key);
+    return mapKeyOf(key);
   }
 
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {

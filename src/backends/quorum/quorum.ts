@@ -1,7 +1,7 @@
 import type { SemaphoreKey } from '../backend.js';
 import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
-import { placeOf } from '../place-of.js';
+import { mapKeyOf } from '../map-key.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
 import * as sets from './node-sets.js';
 import type * as port from './quorum-node.js';
@@ -168,7 +168,7 @@ export class Quorum {
     const node = foreign.findIndex(Boolean);
     const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${sets.formatSet(foreign[node] ?? '')}`;
     for (const [listener, semaphore] of this.#listeners) {
-      if (semaphore === placeOf(key) && this.#listeners.delete(listener)) listener(message);
+      if (semaphore === mapKeyOf(key) && this.#listeners.delete(listener)) listener(message);
     }
     if (this.claim?.otherSet === 'warn') return undefined;
     const reasons = foreign.map(
@@ -194,7 +194,7 @@ export class Quorum {
   }
 
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
-    this.#listeners.set(listener, placeOf(key));
+    this.#listeners.set(listener, mapKeyOf(key));
     return () => void this.#listeners.delete(listener);
   }
 

@@ -12,7 +12,7 @@ import { inboxChannels, keysOf } from './keys.js';
 import { listNames, noteStripes } from './names.js';
 import { type Operation, readReplies, scriptCall } from './operation.js';
 import { hearPush } from './push-message.js';
-import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
+import { RetryRule } from './redis-errors.js';
 import { release } from './release.js';
 import { runScript } from './script-runner.js';
 import { ServerCheck } from './server-check.js';
@@ -32,7 +32,7 @@ type Method<Name extends keyof port.Backend> = NonNullable<port.Backend[Name]>;
  */
 export class RedisBackend implements port.Backend {
   readonly #connection: RedisConnection;
-  readonly #readOnly = new ReadOnlyRule();
+  readonly #retries = new RetryRule();
   readonly #check: ServerCheck;
   readonly #confirm: ReturnType<typeof confirmedByReplicas> | undefined;
   /**
@@ -121,7 +121,7 @@ export class RedisBackend implements port.Backend {
   isRetryable(error: unknown): boolean {
     if (error instanceof UnexpectedReplyError || error instanceof UnfitServerError) return false;
     if (this.#connection.isClosed?.() === true) return false;
-    return isReadOnlyError(error) ? this.#readOnly.onReadOnly() : isRetryableError(error);
+    return this.#retries.isRetryable(error);
   }
 
   #run<C extends port.Call, R extends port.Reply>(
@@ -129,7 +129,7 @@ export class RedisBackend implements port.Backend {
     calls: readonly C[],
   ): Promise<readonly R[]> {
     return this.#send(operation, calls, (reply) => {
-      this.#readOnly.onReply();
+      this.#retries.onReply();
       return readReplies(reply, calls, operation);
     });
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { isRetryableError } from '../../../../src/backends/redis/redis-errors.js';
+import { RetryRule } from '../../../../src/backends/redis/redis-errors.js';
 
 /** Texts as Redis 6.2 and 7, Valkey, node-redis and ioredis give them. */
 const PASS_BY_THEMSELVES: readonly string[] = [
@@ -39,7 +39,7 @@ const NEVER_WORK: readonly string[] = [
 ];
 
 describe('errors that pass by themselves', () => {
-  const retryable = (error: unknown): boolean => isRetryableError(error);
+  const retryable = (error: unknown): boolean => new RetryRule().isRetryable(error);
 
   it('are worth another try, and others are not, by what they say', () => {
     for (const message of PASS_BY_THEMSELVES) {
