@@ -15,12 +15,12 @@ export interface Part {
 }
 
 const FOLDERS: Readonly<Record<string, string>> = {
-  support: 'that servers, proxies and worker processes of the tests do what they say',
+  support: 'the helpers of the tests: totals of a run, missing servers',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
   wire: 'messages that any client may send; garbage collection',
-  faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
+  faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that stay open',
   keeper: 'blocked loops of processes that hold permits, with real time',
-  topologies: 'failover of a real cluster and of real sentinels',
+  topologies: 'failover of a cluster and of sentinels',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
   platforms: 'Node.js 22 and 24, Bun, Deno, and the client iovalkey',
@@ -28,13 +28,13 @@ const FOLDERS: Readonly<Record<string, string>> = {
   docs: 'examples, guides and recipes are compiled and run; the site is built and opened',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
-  web: 'the web view in Chromium, on a real server with real processes',
+  web: 'the web view in Chromium, on a real server',
 };
 
 /** A folder that holds a report already is refused. */
 const CHAOS_REPORTS = join(tmpdir(), `redsem-chaos-${process.pid}`);
 
-/** Each has once broken a promise, or raised a false alarm, in the engine of its time. */
+/** Each has once broken a promise, or raised a false alarm, in the code of its time. */
 const OLD_SEEDS = [
   '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5',
   '--seed 700000042,700000051,700000127 --minutes 1.5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
@@ -78,12 +78,12 @@ const PROGRAMS: readonly Part[] = [
   },
   ...['single', 'sentinel', 'cluster', 'quorum'].map((topology) => ({
     name: `chaos-${topology}`,
-    what: 'many real processes, killed, stopped and cut off by a seed; the history is checked',
+    what: 'many processes, killed, stopped and cut off by a seed; the history is checked',
     script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
   })),
   ...['single', 'sentinel', 'cluster'].map((topology) => ({
     name: `chaos-keeper-${topology}`,
-    what: 'the same with keepers, and loops that are blocked: permits outlive that',
+    what: 'the same with keepers, and blocked loops: permits outlive a blocked loop',
     script: ['chaos', '--keeper', '--topology', topology, '--minutes', '1', '--out', CHAOS_REPORTS],
   })),
   { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },

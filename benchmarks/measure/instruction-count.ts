@@ -22,10 +22,7 @@ export function lackForCounting(): string | undefined {
   return missing.length === 0 ? undefined : `${missing.join(' and ')} missing (Debian: valgrind)`;
 }
 
-/**
- * Instructions that the server needs for `work`, without those that it needs in the same time at
- * rest.
- */
+/** Instructions of the server for `work`, less its instructions in the same time at rest. */
 export async function instructionsOf(
   server: TestServer,
   work: () => Promise<unknown>,

@@ -7,9 +7,9 @@ import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
 /**
- * The baseline: what a careful developer writes in an afternoon. A sorted set of tickets scored by
- * expiry, the server's TIME, waiting by tries with pauses of 10 ms doubling to 200 ms, and each
- * ticket extended every third of its ttl.
+ * The baseline: a semaphore that a careful developer writes in an afternoon. A sorted set of
+ * tickets scored by expiry, the server's TIME, waiting by tries with pauses of 10 ms doubling to
+ * 200 ms, and each ticket extended every third of its ttl.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

@@ -72,7 +72,7 @@ async function measure(
     limit,
     processes * callers,
   );
-  if (acquisitions === 0) throw new Error('nobody got a permit');
+  if (acquisitions === 0) throw new Error('no caller got a permit');
   const usage = usageBetween(before, after, peer);
   return {
     ...figures,
@@ -141,9 +141,9 @@ export const contended: Question = {
   name: 'contended',
   asks: 'What does waiting cost, how fast is a permit handed on, and is it fair?',
   notes: [
-    'Dead time: how long a permit lay idle between two holders while somebody waited. A hold lasts from the moment its holder has the permit to the moment it begins to give it back, on the one monotonic clock that all processes of a machine share.',
+    'Dead time: how long a permit lay idle between two holders while a caller waited. A hold lasts from the moment its holder has the permit to the moment it begins to give it back, on the one monotonic clock that all processes of a machine share.',
     'Calls are what clients sent: script calls, and the ZREM with which redis-semaphore releases. The PUBLISH that a bottleneck client sends by itself is left out (the statistics do not distinguish it from those in its scripts), which is in its favour.',
-    'Waits that had not ended when the measuring did are left out, which is in favour of those that let some callers starve.',
+    'Waits that had not ended when the measuring did are left out, which favours peers that let some callers starve.',
     'Server µs are per acquisition: the time inside commands (INFO commandstats), and all CPU time of the server, reading, parsing and writing included.',
     'The Jain index is 1 when all callers get the same number of permits.',
   ],

@@ -82,7 +82,7 @@ async function measure(
   const records = await Promise.all(workers.map((worker) => worker.ask('records')));
   const counts = records.map((list) => granted(list, from, to));
   const total = sumOf(counts);
-  if (total === 0) throw new Error('nobody got a permit');
+  if (total === 0) throw new Error('no caller got a permit');
   const got = counts.map((count) => count / total);
   const values: Record<string, number> = {
     error: Math.max(...got.map((share, i) => Math.abs(share / (shares[i] ?? 0) - 1))),

@@ -151,7 +151,7 @@ export const growth: Question = {
   asks: 'Does it get slower with many tickets held and many requests waiting?',
   notes: [
     'One caller acquires and releases beside the given number of held tickets. The only permit goes round without a pause among the given number of waiters from two processes; a hand-off is one release, its grant and one new request.',
-    'Server µs are the time inside commands (INFO commandstats). Only redsem has a queue; bottleneck cannot keep what it holds, and redlock holds one permit a name.',
+    'Server µs are the time inside commands (INFO commandstats). Only redsem has a queue; bottleneck cannot keep its permits, and redlock holds one permit a name.',
   ],
   rounds: 2,
   cases: (pace) => [

@@ -143,7 +143,7 @@ export const instructions: Question = {
   name: 'instructions',
   asks: 'How many instructions does the server need for a pair of acquire and release?',
   notes: [
-    "Counted by valgrind's callgrind: all instructions of redis-server from the first pair to the last, its event loop and its parsing included, less what it needs in the same time at rest. Counts repeat within 2 %, whatever else the machine does.",
+    "Counted by valgrind's callgrind: all instructions of redis-server from the first pair to the last, its event loop and its parsing included, less its instructions in the same time at rest. Counts repeat within 2 %, whatever else the machine does.",
     'All callers of a row acquire in one turn of the event loop, wait for all, and release in one turn. The work is done three times before, so that scripts and names are known.',
     'In a hand-off one process holds the only permit and waits for the next; ten keys are one `KeyedMutex.acquire` and its release.',
     'Calls are what clients sent, as in `contended`.',

@@ -106,7 +106,7 @@ export const telemetry: Question = {
   asks: 'What do the diagnostics channels cost, with and without a listener?',
   notes: [
     "One process through node-redis, the given number of loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
-    'Telemetry left out: each place of redsem that asks whether somebody listens has a constant instead, put in when the program is bundled. Nothing can cost less.',
+    'Telemetry left out: each place of redsem that asks for a listener has a constant instead, put in when the program is bundled. Nothing can cost less.',
     'In each round the three take turns on one server, in each order once. The bar is the median, over the rounds, of the ratio within a round.',
     'All channels heard: one subscriber to each, which counts messages and does nothing else.',
   ],

@@ -91,7 +91,7 @@ export const waiting: Question = {
   name: 'waiting',
   asks: 'What does it cost to wait for many semaphores, and how fast are they all handed over?',
   notes: [
-    `One process holds the only permit of each of ${full} semaphores and does nothing else; another waits for each, ttl ${ttl} ms, and gives back what it gets.`,
+    `One process holds the only permit of each of ${full} semaphores and does nothing else; another waits for each, ttl ${ttl} ms, and gives each permit back.`,
     'The cut ends the connection of every subscriber (CLIENT KILL TYPE pubsub). Forbidden: the user may not SUBSCRIBE (ACL), from half a second after another cut.',
     'Only redsem: 2000 callers that poll every 10 ms would be 200,000 calls/s.',
   ],

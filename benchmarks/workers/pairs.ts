@@ -2,7 +2,7 @@ import { quantile } from '../measure/quantile.js';
 import type { Connection } from '../peers/adapter.js';
 
 export interface PairsTask {
-  /** A semaphore for each loop, or one that all share. */
+  /** A semaphore for each loop, or one for all. */
   readonly names: readonly string[];
   readonly limit: number;
   readonly loops: number;

@@ -1,7 +1,7 @@
 import type { Connection, Release } from '../peers/adapter.js';
 
 export interface RoundsTask {
-  /** A semaphore for each caller, or one that all share. */
+  /** A semaphore for each caller, or one for all. */
   readonly names: readonly string[];
   readonly limit: number;
   readonly callers: number;

@@ -85,7 +85,7 @@ process.setMaxListeners(Object.keys(tasks).length);
 for (const [name, run] of Object.entries(tasks)) {
   onMessage(name, (data) => {
     const answer: unknown = Reflect.apply(run, undefined, [data]);
-    // A task that fails ends the process; its parent then reports what was printed.
+    // A task that fails ends the process; its parent then reports its output.
     void Promise.resolve(answer).then((value) => report(name, value));
   });
 }

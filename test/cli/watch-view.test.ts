@@ -219,7 +219,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('type what rows must contain').and.to.contain('filter: R 2');
     expect(orders(1)).to.deep.equal(['2']);
     // That was a letter of the filter.
-    expect(view.text).to.contain('nobody here contains R 2s');
+    expect(view.text).to.contain('no holder or waiter contains R 2s');
     view.press(`\u007f${ENTER}`);
     expect(orders(1)).to.deep.equal(['2']);
     view.press(ESCAPE);
@@ -252,7 +252,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('limit: expected a whole number, 0 or more, got ""');
     await pressAndLook(ENTER);
     view.press('p');
-    expect(view.text).to.contain('Pause gpus? Nobody new gets a permit. y/N');
+    expect(view.text).to.contain('Pause gpus? No request gets a permit. y/N');
     await pressAndLook('y');
     view.find(summaryOf('gpus', 0, 2));
     expect(view.text).to.contain('gpus · paused, 2 held');
@@ -282,7 +282,7 @@ describe('the full screen of redsem watch', () => {
     await pressAndLook('rY');
     expect(view.text).to.contain('NOPERM this user has no permissions');
     view.find(summaryOf('gpus', 3, 0));
-    expect(view.text).to.contain('nobody holds a permit, nobody waits');
+    expect(view.text).to.contain('no permit is held, no request waits');
     await pressAndLook('ry');
     expect(view.made).to.have.length(3);
   });

@@ -216,15 +216,15 @@ describe('a permit that a keeper renews', () => {
   it('is renewed by this thread when the keeper is full, until it has room', async () => {
     threads.isSlow = true;
     const keep = threads.open(KEPT);
-    const places = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
+    const kept = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
     const handles = [await hold(open({ limit: 2 })), await hold(open({ limit: 2 }))];
     await threads.time.advance(10 * TTL);
     expect(threads.warnings).to.deep.equal([`has ${MOST_LEASES} permits already`]);
     expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
     threads.discard();
-    for (const place of [4711, MOST_LEASES - 1]) {
-      places[place]?.stop();
-      threads.tell({ what: 'free', place });
+    for (const index of [4711, MOST_LEASES - 1]) {
+      kept[index]?.stop();
+      threads.tell({ what: 'free', index });
     }
     threads.isSlow = false;
     await threads.time.advance(TTL);

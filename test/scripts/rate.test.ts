@@ -121,7 +121,6 @@ describeOnBoth('a rate', (make) => {
 
   it('is not passed by a call for several semaphores, all or none', async () => {
     const one = make(ANY);
-    expect(await one.acquireTogether('a.0', RATED)).to.equal(undefined);
     await one.setRate(RATE);
     await one.take('a.1');
     expect(await one.acquireTogether('b.1')).to.equal(undefined);

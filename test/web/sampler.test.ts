@@ -115,7 +115,7 @@ describe('the sampler', () => {
     await handle.extend().catch(ignore);
     await lost;
     await clock.advance(1000);
-    expect(sampler.losses('jobs')).to.deep.equal([{ reason: 'revoked', count: 1 }]);
+    expect(sampler.losses.of('jobs')).to.deep.equal([{ reason: 'revoked', count: 1 }]);
     stop();
   });
 });

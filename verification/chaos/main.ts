@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 import { assembleRun } from './checker/assemble-run.js';
 import { describeFault, describePlan } from './nemesis/describe-plan.js';
-import { writeReport } from './report/write-report.js';
+import { verdictOf, writeReport } from './report.js';
 import { planOf, runChaos, type Settings } from './run-chaos.js';
 import { isTopologyName, keeperFits, topologyNames } from './topologies/catalog.js';
 
@@ -87,9 +87,7 @@ async function run(settings: Settings, reports: string): Promise<boolean> {
   });
   const path = writeReport(out, { command, plan, run: assembleRun(events), violations });
   const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
-  const verdict =
-    violations.length === 0 ? 'Every promise was kept.' : `Violations: ${violations.length}`;
-  console.log(`\n${[verdict, ...lines].join('\n')}\n${path}`);
+  console.log(`\n${[verdictOf(violations), ...lines].join('\n')}\n${path}`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
   if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);
   return violations.length === 0 && 2 * stalls.kept >= stalls.held;

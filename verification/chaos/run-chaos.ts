@@ -15,9 +15,9 @@ import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topol
 import { WORKERS } from './topologies/detours.js';
 import { NAME } from './topologies/server-faults.js';
 import type { Topology } from './topologies/topology.js';
-import { Crew } from './workers/crew.js';
+import { Workers } from './workers/workers.js';
 
-/** What a run is repeated by: the same settings give the same plan. */
+/** The same settings give the same plan. */
 export interface Settings {
   readonly seed: number;
   readonly minutes: number;
@@ -32,18 +32,14 @@ export interface ChaosResult {
   readonly plan: readonly PlannedFault[];
   readonly events: readonly HistoryEvent[];
   readonly violations: readonly Violation[];
-  readonly stalls: Crew['stalls'];
+  readonly stalls: Workers['stalls'];
 }
 
 const LIMIT = 3;
-/** In each worker process. */
-const CALLERS = 4;
-
-type OnFault = (fault: PlannedFault) => void;
 
 export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
   const kinds = faultKindsOf(topology, keeper);
-  return planFaults({ ...others, kinds, workers: WORKERS, ...nodesOf(topology) });
+  return planFaults({ ...others, kinds, workers: WORKERS, nodes: nodesOf(topology) });
 }
 
 /**
@@ -53,7 +49,7 @@ export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[
 export async function runChaos(
   settings: Settings,
   folder: string,
-  onFault?: OnFault,
+  onFault?: (fault: PlannedFault) => void,
 ): Promise<ChaosResult> {
   const plan = planOf(settings);
   const topology = await startTopology(settings.topology);
@@ -72,53 +68,52 @@ async function perform(
   topology: Topology,
   { seed, ttl, keeper, topology: kind }: Settings,
   folder: string,
-  onFault: OnFault | undefined,
+  onFault: ((fault: PlannedFault) => void) | undefined,
 ): Promise<ChaosResult['stalls']> {
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
-  const { nodes = 1 } = nodesOf(kind);
+  const nodes = nodesOf(kind);
   // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };
   recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
   const observer = await Observer.start(topology.observerAddress, semaphore, recorder);
-  const workload = { folder, ...semaphore, callers: CALLERS, keeper };
-  const crew = new Crew(WORKERS, seed, workload, (worker) => topology.addressOf(worker));
+  const shared = { folder, semaphore, seed, keeper };
+  const workers = new Workers(WORKERS, shared, (worker) => topology.addressOf(worker));
   try {
-    await crew.ready();
-    await injectFaults(plan, { topology, crew, recorder, onFault });
+    await workers.ready();
+    await injectFaults(plan, { topology, workers, recorder, onFault });
     recorder.record({ type: 'quiet' });
-    await untilInUse(observer, crew, recovery);
-    await crew.stop(recovery);
+    await untilInUse(observer, workers, recovery);
+    await workers.stop(recovery);
     await recordFinal(observer, topology, recorder, recovery);
   } finally {
-    crew.killAll();
+    workers.killAll();
     await observer.stop();
     recorder.close();
   }
-  if (crew.problems.length > 0) throw new AggregateError(crew.problems, 'workers failed');
-  return crew.stalls;
+  if (workers.problems.length > 0) throw new AggregateError(workers.problems, 'workers failed');
+  return workers.stalls;
 }
 
 /**
- * Within how many milliseconds after the last fault every permit must be in use again: waiters of
- * dead processes stay for their lease, the last of them may still be granted a permit, others
- * reconnect and then look every 1.5 s; and a clock that was set back makes all that longer.
+ * Milliseconds after the last fault within which every permit must be in use again: waiters of dead
+ * processes stay for their lease, and may get a last permit; live processes reconnect, and then ask
+ * every 1.5 s. A clock that was set back makes all that longer.
  */
 function recoveryTime(plan: readonly PlannedFault[], ttl: number): number {
   const steps = plan.map(({ step = 0 }) => -step);
   return Math.max(ttl, CLAIM_TIME_MS) + WAITER_LEASE_MS + RECONNECT + 1500 + Math.max(0, ...steps);
 }
 
-/**
- * Until each slot was seen with a token that it did not have before, held by a live process:
- * the dead may have waited.
- */
-async function untilInUse(observer: Observer, crew: Crew, within: number): Promise<void> {
+/** Until a live process holds each slot by a new token: a dead process may have had a waiter. */
+async function untilInUse(observer: Observer, workers: Workers, within: number): Promise<void> {
   const before = new Map(observer.slots);
   const isNew = (slot: number): boolean => {
     const now = observer.slots.get(slot);
-    return now !== undefined && now.token !== before.get(slot)?.token && crew.isOf(now.label);
+    return (
+      now !== undefined && now.token !== before.get(slot)?.token && workers.includes(now.label)
+    );
   };
   const slots = Array.from({ length: LIMIT }, (_, slot) => slot);
   const deadline = machineTime() + within;
@@ -136,7 +131,7 @@ async function recordFinal(
 ): Promise<void> {
   const deadline = machineTime() + within;
   for (;;) {
-    const state = await observer.look();
+    const state = await observer.read();
     const keys = await topology.leftKeys();
     const { held = Infinity, waiting = Infinity } = state ?? {};
     const clean = held === 0 && waiting === 0 && keys.every((key) => key === 'info');

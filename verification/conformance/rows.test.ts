@@ -31,7 +31,7 @@ describe('conformance, with time', () => {
         await server().command('SCRIPT', 'FLUSH');
       });
 
-      // Not those whose keys have another prefix.
+      // The keys of two groups have another prefix.
       const groups = allGroups.filter((group) => group !== nameCases && group !== keyedMutexCases);
       const lacks = { server: 'its user may do less' };
       const url = (): string => server().url.replace('//', '//limited:secret@');

@@ -52,7 +52,7 @@ describe('demo', () => {
 
 describeWithServer('demo on a server', (server) => {
   it('kills a worker process, whose permit comes back by its ttl', async () => {
-    await server().command('SET', 'of-somebody-else', '1');
+    await server().command('SET', 'of-another-program', '1');
     const { code, stdout } = await startDemo('--seconds 4', { REDIS_URL: server().url }).result;
     expect(stdout).to.match(/worker \d+ killed \(SIGKILL\) holding slot [0-3]/);
     expect(stdout).to.match(/the permit of worker \d+ \(slot [0-3]\) is back after \d\.\d s/);
@@ -62,7 +62,7 @@ describeWithServer('demo on a server', (server) => {
     expect(code).to.equal(0);
     const keys = (await server().command('KEYS', '*')) as string[];
     const own = keys.filter((key) => /^redsem-demo-[0-9a-f]{12}:.*:(?:info|tickets)$/.test(key));
-    expect(keys).to.have.members([...own, 'of-somebody-else']);
+    expect(keys).to.have.members([...own, 'of-another-program']);
     // The sign that the key is there, and no ticket.
     for (const key of own.filter((one) => one.endsWith(':tickets'))) {
       expect(await server().command('ZRANGE', key, '0', '-1')).to.deep.equal(['.']);

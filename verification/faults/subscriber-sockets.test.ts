@@ -18,8 +18,7 @@ interface CommandRunner {
 }
 
 /**
- * The clients' connections to some servers, by what these say: not those that ask, nor those of
- * replicas and sentinels.
+ * The connections of clients, by CLIENT LIST: without this command's own, replicas and sentinels.
  */
 class Connections {
   readonly #servers: readonly CommandRunner[];
@@ -46,7 +45,7 @@ class Connections {
   async cutSubscribers(): Promise<void> {
     for (const line of await this.subscribers()) {
       const address = /addr=(\S+)/.exec(line)?.[1] ?? '';
-      // One that is gone already is not found.
+      // A connection may have ended already.
       const kill = (each: CommandRunner) => each.command('CLIENT', 'KILL', 'ADDR', address);
       await Promise.allSettled(this.#servers.map(kill));
     }
@@ -74,7 +73,7 @@ const moments: Record<string, Moment> = {
     await turns(5 * round);
     await semaphore.close();
   },
-  'that breaks while nobody waits': async (_semaphore, connections, _round, giveUp) => {
+  'that breaks after the last waiter has left': async (_semaphore, connections, _round, giveUp) => {
     await connections.untilOneSubscriber();
     giveUp();
     await turn();
@@ -87,7 +86,7 @@ const moments: Record<string, Moment> = {
     await semaphore.close();
   },
   // Another takes its place after a pause, which is too slow to be repeated in every round.
-  'that breaks while somebody waits': async (semaphore, connections, round) => {
+  'that breaks while a request waits': async (semaphore, connections, round) => {
     for (let cut = 0; cut < (round === 0 ? 2 : 0); cut += 1) {
       await connections.untilOneSubscriber();
       await connections.cutSubscribers();

@@ -38,7 +38,7 @@ const UNFIT: Readonly<Record<string, Unfit>> = {
 
 const NEEDED = /Redis 6\.2 or newer, or Valkey/;
 
-/** Sends the text each time, with all that is unfit by then. */
+/** Sends the text each time, with every patch. */
 function patched(real: RedisConnection, unfit: readonly Unfit[]): RedisConnection {
   return {
     runBySha: () => Promise.reject(new Error('NOSCRIPT')),

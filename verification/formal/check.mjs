@@ -27,7 +27,7 @@ const CYCLE = 'acceptance cycle';
 /** Any number of faults, delays and crashes. */
 const untimed = (n, limit) => [`N=${n}`, `LIMIT=${limit}`];
 
-/** What is due happens in time, except for this number of faults and crashes. */
+/** Every step comes in time, except for this number of faults and crashes. */
 const timed = (n, limit, faults, crashes) => [
   ...untimed(n, limit),
   'TIMED',
@@ -94,7 +94,7 @@ function brokenRules() {
     without('POLLING', 'pushes are relied upon, no polling', CYCLE, unserved),
     without('LEASE_RENEWAL', 'tries do not renew the waiter lease', 'live_dropped', { faults: 0 }),
     without('WAITER_LEASE', 'dead waiters are not skipped', 'grants_to_dead'),
-    without('GRANT_IN_FREEING_CALL', 'a release grants to nobody', 'idle_permits'),
+    without('GRANT_IN_FREEING_CALL', 'a release grants nothing', 'idle_permits'),
     without('OVERTAKING', 'the fast path overtakes the queue', 'overtaken'),
     without('IDEMPOTENCE', 'a second try does not find its ticket', 'doubled'),
     without('NOT_AFTER', 'no notAfter', 'acts_after_not_after'),
@@ -103,20 +103,17 @@ function brokenRules() {
     without('RETRIED_WITHDRAWAL', 'a withdrawal is tried once', 'phantoms'),
     without('MISSING_TICKET', 'an extension makes a missing ticket', 'live_tickets'),
     without('RELEASE_BY_ID', 'release frees any ticket', 'uncovered_leases'),
-    without('HELD_IS_KEPT', 'a late reply withdraws what is held', 'uncovered_leases'),
+    without('HELD_IS_KEPT', 'a late reply withdraws a held ticket', 'uncovered_leases'),
     without('COUNTED_FROM_SENDING', 'a lease counts from the reply', 'uncovered_leases'),
     without('CLAIM_COUNTED_FROM_GRANT', 'a claim counts from the push', 'uncovered_leases'),
   ];
 }
 
-/**
- * What these rules are not needed for: expiry and tries alone bring a permit back, only later. -A:
- * no assertions.
- */
+/** Without these rules a permit comes back as well, but later. -A: no assertions. */
 function slowerWithout() {
   const flags = ['-A'];
   return [
-    without('GRANT_IN_FREEING_CALL', 'a release grants to nobody', HOLDS, {
+    without('GRANT_IN_FREEING_CALL', 'a release grants nothing', HOLDS, {
       property: 'served',
       flags,
     }),
@@ -139,7 +136,7 @@ function order() {
     leftOut('NO_HOLES', 'withdrawn requests leave holes', 'unfair'),
     leftOut('NO_SAVING', 'idle groups save up', 'starved'),
     leftOut('VIRTUAL_TIME', 'virtual time is the start of the last grant', 'starved'),
-    leftOut('BLOCKING', 'what does not fit blocks nobody', 'demoted'),
+    leftOut('BLOCKING', 'a request that does not fit blocks no other', 'demoted'),
   ];
 }
 

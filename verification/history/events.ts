@@ -1,7 +1,7 @@
 /**
- * One line of a history, of chaos or of a simulation: docs/evidence/history-format.md says what
- * each means. `at`: milliseconds of one clock that all processes share. `process`: the process that
- * wrote it, or whom it happened to; a name that is never used again.
+ * One line of a history, of chaos or of a simulation: docs/evidence/history-format.md explains
+ * each. `at`: milliseconds of one clock that all processes share. `process`: the process that wrote
+ * the line, or that it is about; a name that is never used again.
  */
 export type HistoryEvent =
   | RunEvent
@@ -21,6 +21,13 @@ export type HistoryEvent =
   | QuietEvent
   | FinalEvent;
 
+/** An event without the fields that its writer adds. `at`: a time that was taken earlier. */
+export type NewEvent = HistoryEvent extends infer E
+  ? E extends HistoryEvent
+    ? Omit<E, 'at' | 'process'> & { readonly at?: number }
+    : never
+  : never;
+
 interface Written {
   readonly at: number;
   readonly process: string;
@@ -29,7 +36,7 @@ interface Written {
 /** The first line of a history: the settings of the run. */
 export interface RunEvent extends Written {
   readonly type: 'run';
-  readonly semaphores: readonly SemaphoreTerms[];
+  readonly semaphores: readonly SemaphoreSettings[];
   /** How many independent masters there are; 1: one server with a queue. */
   readonly nodes: number;
   readonly seed?: number;
@@ -39,20 +46,20 @@ export interface RunEvent extends Written {
   readonly recovery?: number;
 }
 
-export interface SemaphoreTerms {
+export interface SemaphoreSettings {
   readonly name: string;
   readonly limit: number;
   readonly ttl: number;
   /** Its requests have groups and priorities: arrival decides within a group only. */
   readonly groups?: boolean;
-  /** What all processes are made with; left out: none. */
-  readonly rate?: RateTerms;
-  readonly budgets?: Readonly<Record<string, RateTerms>>;
+  /** The options of all processes; left out: none. */
+  readonly rate?: RateSettings;
+  readonly budgets?: Readonly<Record<string, RateSettings>>;
   readonly groupLimit?: number;
 }
 
 /** How many permits, or units of a budget, in a period of milliseconds, and at once. */
-export interface RateTerms {
+export interface RateSettings {
   readonly permits: number;
   readonly per: number;
   readonly burst: number;
@@ -86,7 +93,7 @@ export interface Invocation {
   readonly semaphores: readonly string[];
   /** Milliseconds that an acquire may wait. */
   readonly timeout?: number;
-  /** How many are asked for, or the new limit. */
+  /** The permits of a request, or the new limit. */
   readonly permits?: number;
   /** Ids of tickets, separated by spaces. */
   readonly ticket?: string;
@@ -123,7 +130,7 @@ export interface OkEvent extends Written, Outcome {
   readonly call: number;
 }
 
-/** The call did nothing: no permit in time, or the ticket was gone. */
+/** The call took no effect: no permit in time, or the ticket was gone. */
 export interface FailEvent extends Written {
   readonly type: 'fail';
   readonly call: number;
@@ -137,10 +144,7 @@ export interface UnknownEvent extends Written {
   readonly error: string;
 }
 
-/**
- * What a handle says has changed: its holder is certain until then, or, where that is over, not any
- * more.
- */
+/** The certainty of a handle has changed: it ends at `until`, which may be over. */
 export interface HeldEvent extends Written {
   readonly type: 'held';
   readonly ticket: string;
@@ -163,21 +167,21 @@ export interface StallEvent extends Written {
 }
 
 /**
- * One fault has two to four moments: `begin`, just before it is brought about; `active`, when it is
- * there; `ending`, just before it is taken away; `end`.
+ * One fault has two to four moments: `begin`, just before it is caused; `active`, when it is there;
+ * `ending`, just before it is undone; `end`.
  */
 export interface FaultEvent extends Written {
   readonly type: 'fault';
   readonly fault: number;
   readonly kind: string;
   readonly phase: 'begin' | 'active' | 'ending' | 'end';
-  /** Whom it strikes; left out: everybody. */
+  /** The processes that it strikes; left out: all. */
   readonly targets?: readonly string[] | undefined;
   /** The one semaphore that it strikes; left out: all. */
   readonly semaphore?: string | undefined;
   /** Milliseconds by which the server's clock is moved. */
   readonly step?: number;
-  /** The part of the semaphore's keys that is deleted. */
+  /** The key that is deleted, by the last part of its name. */
   readonly key?: string;
   /** Which of several independent masters it strikes; left out: all servers. */
   readonly node?: number;
@@ -194,7 +198,7 @@ export interface ServerEvent extends Written {
   readonly step?: number;
 }
 
-/** A call as the server saw it, and the server's reply. */
+/** A call to the server, and the reply. */
 export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
@@ -213,7 +217,7 @@ export interface ServedEvent extends Written {
   readonly grants: readonly QueueGrant[];
   readonly newLimit?: number | undefined;
   /** `setRate` and `setGroupLimit`: null stores that there is none. */
-  readonly newRate?: RateTerms | null | undefined;
+  readonly newRate?: RateSettings | null | undefined;
   /** The budget that `newRate` is about; left out: the rate. */
   readonly budget?: string | undefined;
   readonly newGroupLimit?: number | null | undefined;
@@ -248,12 +252,12 @@ export interface ServedRequest {
   readonly slots?: readonly number[] | undefined;
 }
 
-/** A ticket that was extended, released or revoked, and whether it was there. */
+/** A ticket that a call extends, releases or revokes, and whether it was there. */
 export interface ServedTicket {
   readonly id: string;
   readonly token?: number | undefined;
   readonly there: boolean;
-  /** What its release says that it has spent of budgets. */
+  /** Units of budgets that it has spent, by its release. */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -263,9 +267,7 @@ export interface ServedGrant extends Grant {
 
 /** To a request that waited. */
 export interface QueueGrant extends ServedGrant {
-  /**
-   * Whether the grant reached a process: with the reply, or because the process had a subscription.
-   */
+  /** Whether a process got the grant: with the reply, or by its subscription. */
   readonly heard: boolean;
 }
 
@@ -294,7 +296,7 @@ export interface FinalEvent extends Written {
   readonly type: 'final';
   readonly held: number;
   readonly waiting: number;
-  /** The parts of the semaphore's keys that still exist. */
+  /** The semaphore's keys that still exist, by the last part of their name. */
   readonly keys?: readonly string[];
   /** In the processes that are left. */
   readonly timers?: number;
@@ -303,18 +305,20 @@ export interface FinalEvent extends Written {
   readonly unsettled?: number;
 }
 
-/** A promise that was not kept. */
+/** A broken promise. */
 export interface Violation {
   readonly rule: string;
   readonly at: number;
   readonly message: string;
 }
 
+export type Report = (rule: string, at: number, message: string) => void;
+
 export function lineOf(event: HistoryEvent): string {
   return `${JSON.stringify(event)}\n`;
 }
 
-/** A client's tickets and requests all have ids that begin with its name. */
+/** The ids of a client's tickets and requests begin with its name. */
 export function clientOf(id: string): string {
   return id.slice(0, id.indexOf('.'));
 }

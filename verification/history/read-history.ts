@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { HistoryEvent } from './events.js';
 
 /**
- * All processes' parts of a history as one, in order of time. The last line of a process that was
- * killed may be cut off; any other line that cannot be read is an error.
+ * The files of all processes as one history, in order of time. The last line of a killed process
+ * may be cut off; any other line that cannot be read is an error.
  */
 export function readHistory(folder: string): HistoryEvent[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
@@ -28,10 +28,7 @@ function parseLine(line: string): unknown {
   }
 }
 
-/**
- * What the recorder adds to every event; the rest is trusted, because the recorder's types have
- * checked it.
- */
+/** Only the fields that the recorder adds are checked: the compiler has checked the others. */
 function isEvent(event: unknown): event is HistoryEvent {
   if (typeof event !== 'object' || event === null) return false;
   const has = (field: string, type: string): boolean => typeof Reflect.get(event, field) === type;

@@ -33,12 +33,8 @@ export function fetchServer(server: DebianServer, folder: string): string {
   // Of an older version, which would be unpacked with the newer one.
   run('apt-get', [...apt, 'autoclean']);
   const download = ['install', '--yes', '--no-install-recommends', '--download-only'];
-  run('apt-get', [
-    ...apt,
-    ...download,
-    `--target-release=${suiteOf(server)}`,
-    `${server.kind}-tools`,
-  ]);
+  const release = `--target-release=${suiteOf(server)}`;
+  run('apt-get', [...apt, ...download, release, `${server.kind}-tools`]);
   rmSync(root, { recursive: true, force: true });
   const downloaded = readdirSync(packages).filter((name) => name.endsWith('.deb'));
   for (const name of downloaded) run('dpkg', ['-x', join(packages, name), root]);
@@ -47,7 +43,7 @@ export function fetchServer(server: DebianServer, folder: string): string {
   return program;
 }
 
-export function sourcesList(mirror: string, suites: readonly string[]): string {
+function sourcesList(mirror: string, suites: readonly string[]): string {
   return suites.map((suite) => `deb [signed-by=${keyring}] ${mirror} ${suite} main\n`).join('');
 }
 
@@ -55,7 +51,7 @@ export function sourcesList(mirror: string, suites: readonly string[]): string {
  * A script that becomes the server, with the same pid, by the loader and the libraries that came
  * with it.
  */
-export function wrapperText(kind: string, files: readonly string[]): string {
+function wrapperText(kind: string, files: readonly string[]): string {
   const loader = files.find((file) => /^ld-linux.*\.so\.\d+$/.test(basename(file)));
   // Debian's server is the program that checks snapshots, called by another name.
   const server = files.find((file) => file.endsWith(`/usr/bin/${kind}-check-rdb`));

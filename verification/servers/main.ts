@@ -8,7 +8,6 @@ import { format, resolveConfig } from 'prettier';
 import { startMocha } from '../../test/support/mocha-run.js';
 import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
 import { type Totals, untilEnded } from '../support/mocha-output.js';
-import { type Row, withRow } from './result-table.js';
 
 const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
 Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/evidence/servers.md.
@@ -27,6 +26,14 @@ const servers: readonly DebianServer[] = [
 
 const TESTS = '{test,verification}/{conformance,faults,scripts,server,topologies}/**/*.test.ts';
 const REPORT = 'docs/evidence/servers.md';
+const HEADING = `# Servers
+
+Written by \`npm run verify:servers\`: conformance, scripts, faults and topologies on servers that Debian has. Each runs with the libraries of its
+own release. Skipped are tests that move the clock of a server that libfaketime does not work with.
+
+| server | Debian | version | passed | failed | skipped | date | commit |
+| --- | --- | --- | ---: | ---: | ---: | --- | --- |
+`;
 const CACHE = resolve('node_modules/.cache/servers');
 
 const chosen = process.argv.slice(2);
@@ -36,15 +43,19 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else await main();
 
+interface Tested {
+  readonly version: string;
+  readonly totals: Totals;
+}
+
 async function main(): Promise<void> {
   const git = ['describe', '--always', '--dirty', '--exclude=*'];
   const commit = spawnSync('git', git, { encoding: 'utf8' }).stdout.trim();
   const wanted = servers.filter((server) => chosen.length === 0 || chosen.includes(nameOf(server)));
-  const results: Row['tested'][] = [];
+  const results: (Tested | undefined)[] = [];
   for (const server of wanted) {
     const tested = await testOn(server);
-    const date = new Date().toISOString().slice(0, 10);
-    await report({ server: server.kind, suite: suiteOf(server), tested, date, commit });
+    await report(server, tested, commit);
     results.push(tested);
   }
   const done = results.filter((tested) => tested !== undefined);
@@ -52,7 +63,8 @@ async function main(): Promise<void> {
   if (done.length === 0 || done.some(({ totals }) => totals.failed > 0)) process.exitCode = 1;
 }
 
-async function testOn(server: DebianServer): Promise<Row['tested']> {
+/** Undefined where the package cannot be had. */
+async function testOn(server: DebianServer): Promise<Tested | undefined> {
   const folder = join(CACHE, nameOf(server));
   let program: string;
   try {
@@ -77,9 +89,23 @@ async function runTests(program: string, log: string): Promise<Totals> {
   return totals;
 }
 
-/** Row by row, so that an interrupted run keeps its results. */
-async function report(row: Row): Promise<void> {
-  const text = withRow(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '', row);
+/** Writes the row of a server at once, so that an interrupted run keeps its results. */
+async function report(
+  server: DebianServer,
+  tested: Tested | undefined,
+  commit: string,
+): Promise<void> {
+  const { passed = '–', failed = '–', skipped = '–' } = tested?.totals ?? {};
+  const counts = [passed, failed, skipped].map((count) => count.toLocaleString('en'));
+  const name = `| ${server.kind} | ${suiteOf(server)} | `;
+  const date = new Date().toISOString().slice(0, 10);
+  const row = [tested?.version ?? 'not to be had', ...counts, date, commit].join(' | ');
+  const before = existsSync(REPORT) ? readFileSync(REPORT, 'utf8').split('\n') : [];
+  const rows = before
+    .filter((line) => /^\| (?:red|val)/.test(line))
+    .map((line) => line.replaceAll(/ +/g, ' '));
+  const others = rows.filter((line) => !line.startsWith(name));
+  const text = HEADING + [...others, `${name}${row} |`].toSorted().join('\n');
   writeFileSync(REPORT, await format(text, { ...(await resolveConfig(REPORT)), filepath: REPORT }));
 }
 

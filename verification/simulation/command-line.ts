@@ -6,7 +6,7 @@ import { KINDS, kindsOf, type Settings } from './settings.js';
 export interface Command {
   /** Of the first seed. */
   readonly settings: Settings;
-  /** The seeds after it; where they are at an end, each is one higher. */
+  /** The seeds after it; behind the last, each is one higher. */
   readonly others: readonly number[];
   /** How many seeds, one after the other. */
   readonly seeds: number;
@@ -96,18 +96,18 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
   };
 }
 
-/** The command that does again what was done with these settings. */
+/** The command that repeats a run. */
 export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
-  const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
-  if (nodes > 1) parts.push(`--nodes ${nodes}`);
-  parts.push(...KINDS.filter((kind) => rest[kind]).map((kind) => `--${kind}`));
-  if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
-  if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
-  if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);
+  const words = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
+  if (nodes > 1) words.push(`--nodes ${nodes}`);
+  words.push(...KINDS.filter((kind) => rest[kind]).map((kind) => `--${kind}`));
+  if (faults.length < FAULTS.length) words.push(`--faults ${faults.join(',') || 'none'}`);
+  if (rest.pace !== undefined) words.push(`--pace ${rest.pace}`);
+  if (rest.only !== undefined) words.push(`--only ${rest.only.join(',') || '-1'}`);
   if (rest.without !== undefined && rest.without.length > 0) {
-    parts.push(`--without ${rest.without.join(',')}`);
+    words.push(`--without ${rest.without.join(',')}`);
   }
-  return `npm run simulate -- ${parts.join(' ')}`;
+  return `npm run simulate -- ${words.join(' ')}`;
 }
 
 function number(option: string, text: string, least: number): number {
@@ -123,7 +123,7 @@ function numbers(option: string, text: string): number[] {
   return text.split(',').map((part) => number(option, part, -1));
 }
 
-export function faultsNamed(text: string): FaultKind[] {
+function faultsNamed(text: string): FaultKind[] {
   if (text === 'all') return [...FAULTS];
   if (text === 'none') return [];
   return text.split(',').map((name) => {

@@ -1,7 +1,6 @@
 /**
- * When the garbage collector runs differs from run to run. So in the simulator's process weak
- * references are strong, and nobody hears of what was collected. To be imported before anything of
- * src.
+ * The garbage collector runs at other moments in each run. So in the simulator's process weak
+ * references are strong, and no finalizer is called. To be imported before anything of src.
  */
 class StrongRef<T extends object> {
   readonly [Symbol.toStringTag] = 'WeakRef';

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 
-import { type HistoryEvent, lineOf } from '../history/events.js';
+import { type HistoryEvent, lineOf, type NewEvent } from '../history/events.js';
 import type { Scheduler } from './world/scheduler.js';
 
-type Unstamped<E> = E extends HistoryEvent ? Omit<E, 'at' | 'process'> : never;
-
-/** Takes events down in their order, and what identifies the run: the SHA-256 of them all. */
+/** The events in their order, and their SHA-256, which identifies the run. */
 export class History {
   readonly events: HistoryEvent[] = [];
   readonly #scheduler: Scheduler;
@@ -16,7 +14,7 @@ export class History {
     this.#read = read;
   }
 
-  record(process: string, what: Unstamped<HistoryEvent>): void {
+  record(process: string, what: NewEvent): void {
     const event = { at: this.#scheduler.now, process, ...what };
     this.events.push(event);
     this.#read(event);

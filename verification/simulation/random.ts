@@ -13,8 +13,8 @@ export class Random extends RandomNumbers {
 }
 
 /**
- * A source that is nobody else's: what one part of a run draws does not change what another does,
- * so that a schedule with one fault less is otherwise nearly the same.
+ * A separate source for each user: a schedule with one fault less is otherwise nearly the same,
+ * because the draws of one user do not change the draws of another.
  */
 export function streamOf(seed: number, ...names: readonly (string | number)[]): Random {
   let hash = 0x811c9dc5;

@@ -21,16 +21,16 @@ export interface RunResult {
 /** Milliseconds for which work continues when the last fault is over. */
 const CALM = 8000;
 
-/** Beyond the ttl: what the last calls, withdrawals and subscriptions may take to end. */
+/** Milliseconds beyond the ttl until the last calls, withdrawals and subscriptions have ended. */
 const END = 40_000;
 
-/** Runs one seed, until a promise is broken or all has come to its end. */
+/** Runs one seed, to its end or until a promise is broken. */
 export async function run(settings: Settings, openStore?: OpenStore): Promise<RunResult> {
   const checker = new Checker();
   const world = new World(settings, (event) => checker.read(event), openStore);
-  const { scheduler, history, terms } = world;
-  const longest = Math.max(...terms.semaphores.map(({ ttl }) => ttl), terms.keyedTtl);
-  const [first] = terms.semaphores;
+  const { scheduler, history, workload } = world;
+  const longest = Math.max(...workload.semaphores.map(({ ttl }) => ttl), workload.keyedTtl);
+  const [first] = workload.semaphores;
   const planned = planFaults(settings, first?.ttl ?? longest, longest);
   const faults = planned.filter((fault) => isChosen(fault, settings));
   const quiet = scheduleFaults(faults, world, settings.minutes * 60_000);
@@ -47,17 +47,17 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   });
   const ended = catchCrashes(world);
   const isOver = (): boolean => over || checker.violations.length > 0;
-  const look = (): void => {
+  const observe = (): void => {
     world.observe();
     checker.passTo(scheduler.now);
   };
-  await scheduler.run(isOver, look).finally(ended);
+  await scheduler.run(isOver, observe).finally(ended);
   return {
     settings,
     faults,
     violations: checker.violations,
     events: history.events,
-    // Only some ask for it, and it takes a twentieth of the time of the run.
+    // It takes a twentieth of the time of the run, and is not always asked for.
     get digest() {
       return history.digest();
     },
@@ -94,7 +94,7 @@ function scheduleFaults(faults: readonly PlannedFault[], world: World, least: nu
   return last;
 }
 
-/** Nothing that the library does may ever end the process. */
+/** The library must never end the process. */
 function catchCrashes({ history }: World): () => void {
   const onCrash = (thrown: unknown): void => {
     const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);

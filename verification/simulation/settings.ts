@@ -1,13 +1,13 @@
 import type { FaultKind } from './faults/kinds.js';
 
-/** Kinds of runs: options of the command, which says what they are. */
+/** Kinds of runs: options of the command, whose help explains them. */
 export const KINDS = ['moved', 'groups', 'newcomers', 'budgets', 'keeper'] as const;
 
 export type Kind = (typeof KINDS)[number];
 
 export type Kinds = { readonly [_ in Kind]?: true };
 
-/** What of a run can be chosen; the rest follows from the seed. */
+/** The choices of a run; the rest follows from the seed. */
 export interface Settings extends Kinds {
   readonly seed: number;
   /** Virtual minutes for which faults strike. */

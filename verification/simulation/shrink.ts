@@ -5,8 +5,8 @@ import type { RunResult } from './run.js';
 const MOST = 120;
 
 /**
- * A smaller schedule that breaks the same rule: without the faults and the processes that it does
- * not need (delta debugging, as Zeller and Hildebrandt, 2002, put it).
+ * A smaller schedule that breaks the same rule, without faults and processes that make no
+ * difference (delta debugging: Zeller and Hildebrandt, 2002).
  */
 export async function shrink(
   failed: RunResult,
@@ -42,7 +42,7 @@ export async function shrink(
   return best;
 }
 
-/** Leaves out ever smaller parts of `items`, for as long as what is left still fails. */
+/** Leaves out ever smaller parts of `items` while the rest still fails. */
 async function reduce(
   items: readonly number[],
   stillFails: (kept: readonly number[]) => Promise<boolean>,

@@ -1,9 +1,6 @@
 import { type Clock, systemClock } from '../../src/index.js';
 
-/**
- * The process's own clock, which also knows how many timers are set: also those that keep no
- * process alive.
- */
+/** The clock of the process, which also counts its timers. */
 export class CountingClock implements Clock {
   readonly #pending = new Set<object>();
   readonly monotonic = (): number => systemClock.monotonic();

@@ -6,21 +6,19 @@ import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 
 import { killOwned } from '../../test/support/owned-processes.js';
-import { startServer, type TestServer } from '../../test/support/redis-server.js';
+import { startServer } from '../../test/support/redis-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
-import { figuresOf, type Leftovers, reportOf, type Sample } from './report.js';
-import { MEBIBYTE, type WorkerSample, type WorkerTask } from './task.js';
+import { figuresOf, reportOf, type Sample } from './report.js';
+import type { WorkerArguments, WorkerSample } from './worker.js';
 
 const { values: options } = parseArgs({
   options: { minutes: { type: 'string', default: '10' } },
 });
 
 const REPORT = 'docs/evidence/soak.md';
-const [PROCESSES, WAITERS] = [4, 1000];
+const [PROCESSES, WAITERS, LIMIT] = [4, 1000, 50];
 /** Between two samples, in milliseconds. */
 const PERIOD = 10_000;
-const NAME = 'soak';
-const LIMIT = 50;
 
 try {
   await main(Number(options.minutes));
@@ -31,32 +29,32 @@ try {
 async function main(minutes: number): Promise<void> {
   const server = await startServer();
   const redis = new Redis(server.url);
-  const workers = await startWorkers(server);
+  const workers = await startWorkers(server.url);
   const { samples, done } = await collect(workers, redis, minutes * 60_000);
   const left = await finish(workers, redis);
   redis.disconnect();
   await server.stop();
   const figures = figuresOf(samples);
-  const setting = `${PROCESSES} processes with ${WAITERS} waiters each, limit ${LIMIT}, ${minutes} minutes, Node ${process.versions.node}.`;
-  const text = reportOf(figures, left, setting, done);
+  const run = `${PROCESSES} processes with ${WAITERS} waiters each, limit ${LIMIT}, ${minutes} minutes, Node ${process.versions.node}.`;
+  const text = reportOf(figures, left, `${run}\n\n${done}`);
   writeFileSync(REPORT, text);
   console.log(text);
-  const clean = left.timers === 0 && left.keys.length === 0 && left.channels === 0;
-  if (!clean || figures.some(({ grows }) => grows)) process.exitCode = 1;
+  const isClean = Object.values(left).every((count) => count === 0);
+  if (!isClean || figures.some(({ grows }) => grows)) process.exitCode = 1;
 }
 
-async function startWorkers({ url }: TestServer): Promise<WorkerProcess[]> {
+async function startWorkers(url: string): Promise<WorkerProcess[]> {
   const workers = Array.from({ length: PROCESSES }, (_, index) => {
     const kind = index % 2 === 0 ? 'redis' : 'ioredis';
-    const task: WorkerTask = { kind, url, name: NAME, limit: LIMIT, waiters: WAITERS };
-    // They collect their garbage before they are measured.
+    const task: WorkerArguments = { kind, url, name: 'soak', limit: LIMIT, waiters: WAITERS };
+    // Each worker collects its garbage before it is measured.
     return startWorker(new URL('worker.ts', import.meta.url), task, ['--expose-gc']);
   });
   await Promise.all(workers.map((worker) => worker.next('ready')));
   return workers;
 }
 
-/** `done`: what the workers have done in all. */
+/** `done`: the sum of the workers' calls. */
 async function collect(
   workers: readonly WorkerProcess[],
   redis: Redis,
@@ -64,29 +62,32 @@ async function collect(
 ): Promise<{ samples: Sample[]; done: string }> {
   const started = performance.now();
   const samples: Sample[] = [];
-  let [grants, refusals] = [0, 0];
+  let ofWorkers: WorkerSample[] = [];
   while (performance.now() - started < duration) {
     await sleep(PERIOD);
     for (const worker of workers) worker.send({ type: 'sample' });
     const messages = await Promise.all(workers.map((worker) => worker.next('sample')));
-    const ofWorkers = messages.map(({ data }) => data).filter(isWorkerSample);
-    [grants, refusals] = [0, 0];
-    const values: Record<string, number> = {};
-    for (const [i, sample] of ofWorkers.entries()) {
-      grants += sample.grants;
-      refusals += sample.refusals;
-      note(values, `worker ${i + 1}`, sample.figures);
-    }
-    note(values, 'server', await serverFigures(redis));
+    ofWorkers = messages.map(({ data }) => data).filter(isSample);
+    const figures = [
+      ...ofWorkers.flatMap((sample, i) => named(`worker ${i + 1}`, sample.figures)),
+      ...named('server', await serverFigures(redis)),
+    ];
+    const values = Object.fromEntries(figures);
     samples.push({ at: (performance.now() - started) / 1000, values });
   }
-  const counts = [grants, refusals].map((count) => count.toLocaleString('en'));
-  const done = `${samples.length} samples in ${Math.round(samples.at(-1)?.at ?? 0)} s; ${counts[0]} permits granted, ${counts[1]} waits that timed out or were aborted.`;
+  const [grants, refusals] = (['grants', 'refusals'] as const).map((of) =>
+    ofWorkers.reduce((sum, sample) => sum + sample[of], 0).toLocaleString('en'),
+  );
+  const done = `${samples.length} samples in ${Math.round(samples.at(-1)?.at ?? 0)} s; ${grants} permits granted, ${refusals} waits that timed out or were aborted.`;
   return { samples, done };
 }
 
-function note(values: Record<string, number>, of: string, figures: Record<string, number>): void {
-  for (const [name, value] of Object.entries(figures)) values[`${of}: ${name}`] = value;
+function isSample(data: unknown): data is WorkerSample {
+  return typeof data === 'object' && data !== null && 'figures' in data;
+}
+
+function named(owner: string, figures: Readonly<Record<string, number>>): [string, number][] {
+  return Object.entries(figures).map(([name, value]) => [`${owner}: ${name}`, value]);
 }
 
 async function serverFigures(redis: Redis): Promise<Record<string, number>> {
@@ -94,31 +95,29 @@ async function serverFigures(redis: Redis): Promise<Record<string, number>> {
   const read = (field: string): number =>
     Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1]);
   return {
-    'memory in use': read('used_memory') / MEBIBYTE,
-    resident: read('used_memory_rss') / MEBIBYTE,
+    'memory in use': read('used_memory') / 2 ** 20,
+    resident: read('used_memory_rss') / 2 ** 20,
     keys: await redis.dbsize(),
     clients: read('connected_clients'),
     channels: (await redis.pubsub('CHANNELS')).length,
   };
 }
 
-async function finish(workers: readonly WorkerProcess[], redis: Redis): Promise<Leftovers> {
+async function finish(
+  workers: readonly WorkerProcess[],
+  redis: Redis,
+): Promise<Record<string, number>> {
   for (const worker of workers) worker.send({ type: 'end' });
   const messages = await Promise.all(workers.map((worker) => worker.next('ended')));
   await Promise.all(workers.map(({ exited }) => exited));
-  const all = (await redis.keys('*')).filter((key) => !key.endsWith(':info'));
-  // Without tickets, `tickets` stays for a day, with a sign that is none.
+  const keys = (await redis.keys('*')).filter((key) => !key.endsWith(':info'));
+  // Without tickets, `tickets` stays for a day, with one member that is no ticket.
   const inUse = await Promise.all(
-    all.map(async (key) => !key.endsWith(':tickets') || (await redis.zcard(key)) > 1),
+    keys.map(async (key) => !key.endsWith(':tickets') || (await redis.zcard(key)) > 1),
   );
-  const channels = await redis.pubsub('CHANNELS');
   return {
-    timers: messages.reduce((sum, { data }) => sum + Number(data), 0),
-    keys: all.filter((_, i) => inUse[i]),
-    channels: channels.length,
+    'timers of semaphores': messages.reduce((sum, { data }) => sum + Number(data), 0),
+    'keys in use, but for `info`': inUse.filter(Boolean).length,
+    'channels with a listener': (await redis.pubsub('CHANNELS')).length,
   };
-}
-
-function isWorkerSample(data: unknown): data is WorkerSample {
-  return typeof data === 'object' && data !== null && 'figures' in data;
 }

@@ -5,9 +5,26 @@ import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import { CountingClock } from './counting-clock.js';
-import { MEBIBYTE, type WorkerSample, type WorkerTask } from './task.js';
 
-const { kind, url, name, limit, waiters } = workerArguments<WorkerTask>();
+export interface WorkerArguments {
+  readonly kind: 'redis' | 'ioredis';
+  readonly url: string;
+  readonly name: string;
+  readonly limit: number;
+  readonly waiters: number;
+}
+
+/** The figures of a worker at one moment. */
+export interface WorkerSample {
+  /** In MiB or pieces. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** Permits that it was granted so far. */
+  readonly grants: number;
+  /** Waits that timed out or were aborted so far. */
+  readonly refusals: number;
+}
+
+const { kind, url, name, limit, waiters } = workerArguments<WorkerArguments>();
 const client = await openClient(kind, url);
 const clock = new CountingClock();
 const options = { limit, clock, ttl: 10_000 };
@@ -16,15 +33,15 @@ const end = new AbortController();
 let [grants, refusals] = [0, 0];
 let round = 0;
 
-const everybody = Promise.all(Array.from({ length: waiters }, (_, index) => live(index)));
+const allCallers = Promise.all(Array.from({ length: waiters }, (_, index) => live(index)));
 
 onMessage('sample', () => report('sample', sample()));
 onMessage('end', () => void finish());
 report('ready');
 
 /**
- * One waiter after another, for ever: most hold for a moment, some give up, some come with their
- * own semaphore.
+ * One request after another, for ever: most hold for a moment, some are given up, some have a
+ * semaphore of their own.
  */
 async function live(index: number): Promise<void> {
   while (!end.signal.aborted) {
@@ -83,8 +100,8 @@ function sample(): WorkerSample {
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
   const figures = {
-    'heap after collection': heapUsed / MEBIBYTE,
-    resident: rss / MEBIBYTE,
+    'heap after collection': heapUsed / 2 ** 20,
+    resident: rss / 2 ** 20,
     'timers of semaphores': clock.timers,
     listeners: countListeners(),
   };
@@ -103,7 +120,7 @@ function countListeners(): number {
 
 async function finish(): Promise<void> {
   end.abort();
-  await everybody;
+  await allCallers;
   await sem.close();
   const timers = clock.timers;
   await client.close();

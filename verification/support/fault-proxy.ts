@@ -121,7 +121,7 @@ export class FaultProxy {
     const pass = (step: () => unknown): void => {
       earlier = passOn(earlier, performance.now() + this.#delay, step);
     };
-    source.on('error', () => undefined); // 'close' follows, and says all that matters
+    source.on('error', () => undefined); // 'close' follows
     source.on('end', () => pass(() => target.end()));
     source.on('close', () => pass(() => target.destroySoon()));
     return pass;

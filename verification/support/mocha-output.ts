@@ -17,7 +17,7 @@ export interface Ended {
   readonly seconds: number;
 }
 
-/** What a run has written when it has ended; `isShown`: all of it goes to the terminal, too. */
+/** The output of a run that has ended; `isShown`: it goes to the terminal, too. */
 export async function untilEnded(child: ChildProcess, isShown = false): Promise<Ended> {
   const began = performance.now();
   let text = '';

@@ -52,11 +52,6 @@ export class TestCluster {
   readonly nodes: readonly TestServer[];
   /** Nodes that a test has killed or paused; they are not asked. */
   readonly #down = new Set<TestServer>();
-  /**
-   * One MIGRATE at a time: it blocks a node, and two that move keys to each other would wait for
-   * each other.
-   */
-  #moving: Promise<unknown> = Promise.resolve();
 
   constructor(nodes: readonly TestServer[]) {
     this.nodes = nodes;
@@ -81,7 +76,7 @@ export class TestCluster {
   async repair(): Promise<void> {
     for (const node of this.#down) {
       node.resume();
-      // One that hung may have its process, but not its answers, when it was killed as well.
+      // A node that hung and was killed as well has no process any more.
       await node.command('PING').catch(() => node.restart());
     }
     this.#down.clear();
@@ -124,54 +119,37 @@ export class TestCluster {
     }
   }
 
-  /** Begins to move a slot: from now on its old node answers ASK for keys that it no longer has. */
-  async beginMove(slot: number, to: TestServer): Promise<void> {
-    const from = await this.masterOf(slot);
-    await to.command('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', await idOf(from));
-    await from.command('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', await idOf(to));
-  }
-
   /**
-   * Moves some keys of a slot; while only some of a script's keys have moved, both nodes answer
-   * TRYAGAIN.
+   * Begins to move a slot to another master, with one of its keys; the others follow when the
+   * function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
    */
-  async moveKeys(from: TestServer, to: TestServer, keys: readonly string[]): Promise<void> {
-    const move = async (): Promise<void> => {
-      for (const key of keys) {
+  async moveSlot(slot: number): Promise<() => Promise<void>> {
+    const from = await this.masterOf(slot);
+    const to = (await this.masters()).find((master) => master !== from);
+    if (to === undefined) throw new Error('a cluster of one master');
+    const number = String(slot);
+    const keys = async () =>
+      (await from.command('CLUSTER', 'GETKEYSINSLOT', number, '1000')) as string[];
+    const move = async (moved: readonly string[]): Promise<void> => {
+      for (const key of moved) {
         await from.command('MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000');
       }
     };
-    const moved = this.#moving.then(move);
-    this.#moving = moved.catch(() => undefined);
-    await moved;
+    await to.command('CLUSTER', 'SETSLOT', number, 'IMPORTING', await idOf(from));
+    await from.command('CLUSTER', 'SETSLOT', number, 'MIGRATING', await idOf(to));
+    await move((await keys()).slice(0, 1));
+    return async () => {
+      // The old node may have new keys until the move has ended.
+      for (let left = await keys(); left.length > 0; left = await keys()) await move(left);
+      for (const node of [to, from]) {
+        await node.command('CLUSTER', 'SETSLOT', number, 'NODE', await idOf(to));
+      }
+      await this.#untilServedBy(slot, to);
+    };
   }
 
-  async keysIn(node: TestServer, slot: number): Promise<string[]> {
-    return (await node.command('CLUSTER', 'GETKEYSINSLOT', String(slot), '1000')) as string[];
-  }
-
-  /** Ends a move: the old node answers MOVED from now on. */
-  async endMove(slot: number, from: TestServer, to: TestServer): Promise<void> {
-    const id = await idOf(to);
-    for (const node of [to, from]) {
-      await node.command('CLUSTER', 'SETSLOT', String(slot), 'NODE', id);
-    }
-  }
-
-  /**
-   * Moves what a slot still has, and ends the move: keys may be made at the old node until it has
-   * none.
-   */
-  async finishMove(slot: number, from: TestServer, to: TestServer): Promise<void> {
-    for (let keys = await this.keysIn(from, slot); keys.length > 0;) {
-      await this.moveKeys(from, to, keys);
-      keys = await this.keysIn(from, slot);
-    }
-    await this.endMove(slot, from, to);
-  }
-
-  /** Resolves once every node that runs names the same one for a slot. */
-  async untilServedBy(slot: number, server: TestServer): Promise<void> {
+  /** Resolves once every node that runs names this server for a slot. */
+  async #untilServedBy(slot: number, server: TestServer): Promise<void> {
     await eventually(async () => {
       const views = await Promise.all(this.#running().map(viewOf));
       return views.every((view) => shardOf(view, slot).ports[0] === server.port);
@@ -217,7 +195,7 @@ export class TestCluster {
 
 function shardOf({ shards }: View, slot: number): Shard {
   const found = shards.find(({ first, last }) => first <= slot && slot <= last);
-  if (found === undefined) throw new Error(`nobody serves slot ${slot}`);
+  if (found === undefined) throw new Error(`no node serves slot ${slot}`);
   return found;
 }
 

@@ -100,5 +100,5 @@ function addressMap(
   return Object.fromEntries(ways) as Record<string, { host: string; port: number }>;
 }
 
-/** Servers come and go: only what a semaphore makes of it is looked at. */
+/** Servers come and go: tests look at the semaphore alone. */
 function ignore(): void {}

@@ -25,7 +25,7 @@ describeWithCluster('a cluster', (cluster) => {
     );
   });
 
-  it('pushes to those whose subscriber was on a node that is killed', async () => {
+  it('pushes to a waiter whose subscriber was on a node that is killed', async () => {
     const [master, other] = (await cluster().masters()) as [TestServer, TestServer];
     const kill = meeting(() => cluster().kill(master));
     await throughBothClients(connect, async (fixture) => {

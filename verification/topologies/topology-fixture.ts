@@ -72,7 +72,7 @@ export function meeting(action: () => unknown): () => Promise<void> {
   };
 }
 
-export type Losses = readonly { readonly at: number; readonly reason: string }[];
+type Losses = readonly { readonly at: number; readonly reason: string }[];
 
 /** When and why a handle is lost, from now on. */
 export function lossesOf(handle: Handle): Losses {
@@ -81,17 +81,14 @@ export function lossesOf(handle: Handle): Losses {
   return losses;
 }
 
-/**
- * It is lost, once, because its lease ran out: no later than one ttl after nobody answered any
- * more.
- */
+/** The handle is lost once, as expired, within one ttl after the last answer of a server. */
 export async function expectLostWithin(losses: Losses, ttl: number, since: number): Promise<void> {
   await eventually(() => losses.length > 0);
   expect(losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
   expect((losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
 }
 
-/** Resolves once the replicas have all that the master has when this is called. */
+/** Resolves once the replicas have the writes that the master has now. */
 export async function untilReplicated(
   master: TestServer,
   replicas: readonly TestServer[],

@@ -3,9 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 
-import { Semaphore } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
-import { openClient } from '../../test/support/open-client.js';
 import { modulesOf } from '../package/folder-packages.js';
 import { describeInBrowser, type OpenPage, rowsOf, untilLink, untilText } from './page-fixture.js';
 
@@ -17,10 +15,13 @@ interface Finding {
 
 describeInBrowser('axe-core', (web) => {
   before('a holder and a waiter', async () => {
-    const args = { name: 'exports', limit: 1, label: 'export-worker' };
-    const [holder, waiter] = await Promise.all([web().user(args), web().user(args)]);
-    await holder.ask('acquire', 1);
-    void waiter.ask('acquire', 1).catch(() => undefined);
+    const exports = await web().user('exports', {
+      limit: 1,
+      label: 'export-worker',
+      ttl: 600_000,
+    });
+    await exports.acquire();
+    void exports.acquire().catch(() => undefined);
   });
 
   function open(colorScheme: 'light' | 'dark', name?: string): Promise<OpenPage> {
@@ -60,10 +61,8 @@ describeInBrowser('axe-core', (web) => {
     });
 
     it(`finds nothing in groups, their shares and budgets, ${scheme}`, async () => {
-      const client = await openClient('redis', web().server.url);
       const budgets = { tokens: { amount: 100, per: 3_600_000 } };
-      const rules = { limit: 1, groupLimit: 1, budgets };
-      const shared = new Semaphore(client.target, 'shared', rules);
+      const shared = await web().user('shared', { limit: 1, groupLimit: 1, budgets }, 'redis');
       const holder = await shared.acquire({ cost: { tokens: 0 } });
       const asked = [shared.acquire({ group: 'a' }), shared.acquire({ group: 'b', weight: 3 })];
       const { page } = await open(scheme, 'shared');
@@ -78,8 +77,6 @@ describeInBrowser('axe-core', (web) => {
       for (const one of asked) void one.then((handle) => handle.release());
       await holder.release();
       await Promise.all(asked);
-      await shared.close();
-      await client.close();
     });
 
     it(`finds nothing in numbers that are stale, ${scheme}`, async () => {

@@ -3,35 +3,34 @@ import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
 import { describeInBrowser, rowsOf, textOf, untilText } from './page-fixture.js';
-import type { UserProcess } from './user-process.js';
 
 describeInBrowser('changes from the page', (web) => {
-  const start = (name: string, limit: number, label: string): Promise<UserProcess> =>
-    web().user({ name, limit, label });
-
   it('revoke: the holder loses its permit, and the next in the queue has it', async () => {
-    const [first, second] = await Promise.all([start('gpu', 1, 'old'), start('gpu', 1, 'new')]);
-    const { id } = await first.ask('acquire', 1);
-    const waiting = second.ask('acquire', 1);
+    const [first, second] = [
+      await web().user('gpu', { limit: 1, label: 'old' }),
+      await web().user('gpu', { limit: 1, label: 'new' }),
+    ];
+    const handle = await first.acquire();
+    const lost = new Promise((resolve) => void handle.on('lost', resolve));
+    const waiting = second.acquire();
     const { page, problems } = await web().open({ name: 'gpu' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#holders .rows button').click();
     await eventually(async () =>
       /^old loses its permit \(ticket .*Next in the queue: new/.test(await effects(page)),
     );
-    expect(await textOf(page, '#confirm')).to.include(id);
+    expect(await textOf(page, '#confirm')).to.include(handle.id);
     await page.locator('#confirm-yes').click();
-    expect(await first.nextLoss()).to.include({ id, reason: 'revoked' });
+    expect(await lost).to.include({ reason: 'revoked' });
     const heir = await waiting;
     await untilText(page, '#note', 'old has lost its permit.');
     await eventually(async () => (await rowsOf(page, 'holders'))[0]?.startsWith('0 new ') === true);
-    await second.ask('release', heir.id);
+    await heir.release();
     expect(problems).to.deep.equal([]);
   });
 
   it('do nothing when the answer is no', async () => {
-    const holder = await start('kept', 1, 'kept');
-    const { id } = await holder.ask('acquire', 1);
+    const handle = await (await web().user('kept', { limit: 1, label: 'kept' })).acquire();
     const { page } = await web().open({ name: 'kept' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#holders .rows button').click();
@@ -41,15 +40,14 @@ describeInBrowser('changes from the page', (web) => {
     await page.locator('#pause').click();
     await page.keyboard.press('Escape');
     expect(await page.locator('#confirm').isVisible()).to.equal(false);
-    expect(await holder.ask('release', id), 'it was held until now').to.equal(true);
-    expect(holder.worker.messages.map(({ type }) => type)).to.not.include('lost');
+    expect(await handle.release(), 'it was held until now').to.equal(true);
     expect(await textOf(page, '#detail-limit')).to.equal('1');
   });
 
   it('set the limit: waiters get what comes free', async () => {
-    const [first, second] = await Promise.all([start('pdf', 1, 'a'), start('pdf', 1, 'b')]);
-    await first.ask('acquire', 1);
-    const waiting = second.ask('acquire', 1);
+    const pdf = await web().user('pdf', { limit: 1, label: 'a' });
+    await pdf.acquire();
+    const waiting = pdf.acquire();
     const { page, problems } = await web().open({ name: 'pdf' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#set-limit').click();
@@ -61,7 +59,7 @@ describeInBrowser('changes from the page', (web) => {
     await untilText(page, '#detail-limit', '3');
     await page.locator('#set-limit').click();
     await page.locator('#confirm-limit').fill('1');
-    await untilEffects(page, 'Nobody loses a permit: 2 are held now');
+    await untilEffects(page, 'Holders keep their permits: 2 are held now');
     await page.keyboard.press('Enter');
     await untilText(page, '#detail-state', 'over');
     expect(await textOf(page, '#detail-over')).to.equal('1 over the limit');
@@ -82,17 +80,17 @@ describeInBrowser('changes from the page', (web) => {
   });
 
   it('pause and resume: no request is granted in between', async () => {
-    const [first, second] = await Promise.all([start('mail', 2, 'a'), start('mail', 2, 'b')]);
-    const { id } = await first.ask('acquire', 1);
+    const mail = await web().user('mail', { limit: 2, label: 'a' });
+    const handle = await mail.acquire();
     const { page } = await web().open({ name: 'mail' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#pause').click();
-    await untilEffects(page, 'Nobody gets a permit until you set another limit.');
+    await untilEffects(page, 'No request gets a permit until you set another limit.');
     await page.locator('#confirm-yes').click();
     await untilText(page, '#detail-state', 'paused');
-    const waiting = second.ask('acquire', 1);
+    const waiting = mail.acquire();
     await untilText(page, '#detail-waiting', '1');
-    await first.ask('release', id);
+    await handle.release();
     await untilText(page, '#detail-held', '0');
     expect(await textOf(page, '#detail-waiting')).to.equal('1');
     await untilText(page, '#pause', 'Resume…');

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 
+import type { Semaphore } from '../../src/index.js';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
 import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
-import type { UserProcess } from './user-process.js';
 import { ViewProcess } from './view-process.js';
 
 describeInBrowser('a lost connection', (web) => {
-  let holder: UserProcess;
+  let kept: Semaphore;
 
   before(async () => {
-    holder = await web().user({ kind: 'redis', name: 'kept', limit: 5, label: 'holder' });
-    await holder.ask('acquire', 1);
+    kept = await web().user('kept', { limit: 5, label: 'holder' }, 'redis');
+    await kept.acquire();
   });
 
   /** The grey of all numbers that are not of now. */
@@ -25,7 +25,7 @@ describeInBrowser('a lost connection', (web) => {
     expect(await textOf(page, '#banner-text')).to.match(/^Connection lost: trying again\. Numbers/);
     expect(await page.evaluate(staleColor)).to.equal('italic');
     expect(await textOf(page, '#detail-held'), 'the last that was known').to.equal('1');
-    await holder.ask('acquire', 1);
+    await kept.acquire();
     await web().view.start();
     await untilLink(page, 'Live');
     await untilText(page, '#detail-held', '2');

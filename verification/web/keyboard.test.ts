@@ -11,8 +11,8 @@ describeInBrowser('the keyboard alone', (web) => {
 
   it('walks from the list through a semaphore and its changes, and back', async () => {
     for (const name of ['alpha', 'beta', 'gamma']) {
-      const holder = await web().user({ name, limit: 2, label: `holder of ${name}` });
-      await holder.ask('acquire', 1);
+      const holder = await web().user(name, { limit: 2, label: `holder of ${name}` });
+      await holder.acquire();
     }
     const { page, problems } = await web().open();
     await eventually(async () => (await rowsOf(page, 'semaphores')).length === 3);

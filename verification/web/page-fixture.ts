@@ -1,11 +1,13 @@
 import type { Browser, BrowserContext, ContextOptions, Page } from 'playwright-core';
 
+import { Semaphore, type SemaphoreOptions } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
+import type { BothKinds } from '../../test/support/client-fixture.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
+import { type OpenClient, openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { launchChromium } from './chromium.js';
-import { type UserArguments, UserProcess } from './user-process.js';
 import { TOKEN, ViewProcess } from './view-process.js';
 
 /** A page of the view, and the problems in it. */
@@ -13,7 +15,7 @@ export interface OpenPage {
   readonly page: Page;
   /** Errors, warnings and refusals by the content security policy. */
   readonly problems: string[];
-  /** The addresses of all that was requested. */
+  /** The addresses of all requests. */
   readonly requests: string[];
 }
 
@@ -22,8 +24,8 @@ export interface WebFixture {
   readonly view: ViewProcess;
   /** Opens the view with its token and waits until it is live. */
   open(options?: OpenOptions): Promise<OpenPage>;
-  /** Starts a process that uses a semaphore; it is killed at the end. */
-  user(user: Omit<UserArguments, 'url' | 'kind'> & Partial<UserArguments>): Promise<UserProcess>;
+  /** A semaphore on a separate client; closed at the end. */
+  user(name: string, options: SemaphoreOptions, kind?: BothKinds): Promise<Semaphore>;
 }
 
 interface OpenOptions extends ContextOptions {
@@ -43,7 +45,8 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
     let browser: Browser | undefined;
     let view: ViewProcess | undefined;
     const contexts: BrowserContext[] = [];
-    const users: UserProcess[] = [];
+    const clients: OpenClient[] = [];
+    const semaphores: Semaphore[] = [];
 
     before('start Chromium and the view', async function () {
       browser = await launchChromium(this);
@@ -52,8 +55,9 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
     });
     afterEach('close pages', () => Promise.all(contexts.splice(0).map((one) => one.close())));
     after('stop all', async () => {
-      for (const { worker } of users) worker.kill();
       await Promise.all([browser?.close(), view?.kill()]);
+      await Promise.all(semaphores.map((semaphore) => semaphore.close()));
+      await Promise.all(clients.map((client) => client.close()));
     });
 
     body(() => {
@@ -63,10 +67,12 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
         server: server(),
         view,
         open: (options) => openPage(running, options),
-        user: async (user) => {
-          const started = await UserProcess.start({ kind: 'ioredis', url: server().url, ...user });
-          users.push(started);
-          return started;
+        user: async (name, options, kind = 'ioredis') => {
+          const client = await openClient(kind, server().url);
+          const semaphore = new Semaphore(client.target, name, options);
+          clients.push(client);
+          semaphores.push(semaphore);
+          return semaphore;
         },
       };
     });

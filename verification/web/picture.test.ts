@@ -1,16 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 
+import type { Handle, Semaphore } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
 import { timed } from '../support/timed.js';
 import { describeInBrowser, rowsOf, textOf } from './page-fixture.js';
-import type { UserProcess } from './user-process.js';
 
 /** How far the picture may lag behind. */
 const LAG_MS = 2000;
 const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 
-describeInBrowser('the picture of four processes', (web) => {
+describeInBrowser('the picture of four clients', (web) => {
   const lags: number[] = [];
   after(() => {
     const worst = Math.round(Math.max(...lags));
@@ -18,9 +19,9 @@ describeInBrowser('the picture of four processes', (web) => {
   });
 
   /** Each test has its own name. */
-  function start(name: string): Promise<readonly UserProcess[]> {
+  function start(name: string): Promise<readonly Semaphore[]> {
     return Promise.all(
-      KINDS.map((kind, nth) => web().user({ kind, name, limit: 3, label: `process-${nth}` })),
+      KINDS.map((kind, nth) => web().user(name, { limit: 3, label: `client-${nth}` }, kind)),
     );
   }
 
@@ -33,38 +34,37 @@ describeInBrowser('the picture of four processes', (web) => {
   }
 
   it('follows grants, the queue and releases in the list', async () => {
-    const processes = await start('exports');
+    const clients = await start('exports');
     const { page, problems } = await web().open();
-    const first = await processes[0]!.ask('acquire', 1);
-    await processes[0]!.ask('release', first.id);
+    await clients[0]!.use(() => undefined);
     const found = await timed(() =>
       eventually(async () => expect(await seen(page)).to.deep.equal(['idle 0 / 3 0'])),
     );
     console.log(`      a new name was found after ${Math.round(found.took)} ms, by the next SCAN`);
-    const tickets = [];
+    const handles: Handle[] = [];
     for (const [nth, expected] of ['busy 1 / 3 0', 'busy 2 / 3 0', 'full 3 / 3 0'].entries()) {
-      tickets.push(await processes[nth]!.ask('acquire', 1));
+      handles.push(await clients[nth]!.acquire());
       await follows(page, expected);
     }
-    const waiting = processes[3]!.ask('acquire', 1);
+    const waiting = clients[3]!.acquire();
     await follows(page, 'full 3 / 3 1');
-    await processes[0]!.ask('release', tickets[0]!.id);
+    await handles[0]!.release();
     const heir = await waiting;
     await follows(page, 'full 3 / 3 0');
-    await processes[3]!.ask('release', heir.id);
+    await heir.release();
     await follows(page, 'busy 2 / 3 0');
     expect(problems).to.deep.equal([]);
   });
 
   it('shows in detail the holder of each slot and the waiters', async () => {
-    const processes = await start('held');
+    const clients = await start('held');
     const { page, problems } = await web().open({ name: 'held' });
-    const holder = await processes[0]!.ask('acquire', 2);
-    const second = await processes[1]!.ask('acquire', 1);
-    const waiting = processes[2]!.ask('acquire', 2);
+    const holder = await clients[0]!.acquire({ permits: 2 });
+    const second = await clients[1]!.acquire();
+    const waiting = clients[2]!.acquire({ permits: 2 });
     await eventually(async () => {
-      expect(await labels(page, 'holders')).to.deep.equal(['process-0', 'process-0', 'process-1']);
-      expect(await labels(page, 'queue')).to.deep.equal(['process-2']);
+      expect(await labels(page, 'holders')).to.deep.equal(['client-0', 'client-0', 'client-1']);
+      expect(await labels(page, 'queue')).to.deep.equal(['client-2']);
     });
     expect(await page.locator('#strip .slot[data-state=held]').count()).to.equal(3);
     expect(await textOf(page, '#detail-held')).to.equal('3');
@@ -75,28 +75,26 @@ describeInBrowser('the picture of four processes', (web) => {
       second.fencingToken,
     ]);
     expect(await cell(page, 'queue', 0, 5), 'permits').to.equal('2');
-    await processes[0]!.ask('release', holder.id);
+    await holder.release();
     const heir = await waiting;
     await eventually(async () => {
-      expect(await labels(page, 'holders')).to.have.members([
-        'process-1',
-        'process-2',
-        'process-2',
-      ]);
+      expect(await labels(page, 'holders')).to.have.members(['client-1', 'client-2', 'client-2']);
       expect(await rowsOf(page, 'queue')).to.deep.equal([]);
     });
-    await processes[2]!.ask('release', heir.id);
-    await processes[1]!.ask('release', second.id);
+    await heir.release();
+    await second.release();
     await eventually(async () => expect(await rowsOf(page, 'holders')).to.deep.equal([]));
     expect(await page.locator('#no-holders').isVisible()).to.equal(true);
     expect(problems).to.deep.equal([]);
   });
 
-  it('is right again after four processes have contended for a while', async () => {
-    const processes = await start('contended');
+  it('is right again after four clients have contended for a while', async () => {
+    const clients = await start('contended');
     const { page } = await web().open({ name: 'contended' });
-    const task = { callers: 10, rounds: 5, hold: 60 };
-    const work = Promise.all(processes.map((one) => one.ask('work', task)));
+    const calls = clients.flatMap((client) =>
+      Array.from({ length: 50 }, () => client.use(() => sleep(60))),
+    );
+    const work = Promise.all(calls);
     await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
     await work;
     await follows(page, 'idle 0 / 3 0');
@@ -104,7 +102,7 @@ describeInBrowser('the picture of four processes', (web) => {
   });
 });
 
-/** State, held, limit and waiting of each semaphore, or of the one whose page is open. */
+/** State, held, limit and waiting of each semaphore, or of the semaphore whose page is open. */
 async function seen(page: Page): Promise<string[]> {
   if (await page.locator('#detail').isVisible()) {
     const parts = ['#detail-state', '#detail-held', '#detail-limit', '#detail-waiting'];

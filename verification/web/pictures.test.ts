@@ -8,7 +8,6 @@ import type { ContextOptions, Page } from 'playwright-core';
 import { eventually } from '../../test/support/eventually.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { ROOT } from '../../test/tooling/run-program.js';
-import type { WorkerProcess } from '../../test/support/worker-process.js';
 import { describeInBrowser, textOf } from './page-fixture.js';
 import { playScene, SCENE_NAME } from './scene.js';
 
@@ -37,17 +36,17 @@ const PICTURES: readonly Picture[] = [
 describeInBrowser('pictures', (web) => {
   const folder = FOLDER ?? makeTemporaryFolder();
 
-  let workers: readonly WorkerProcess[];
+  const over = new AbortController();
 
-  before('a scene of four processes', async () => {
-    workers = await playScene(web().server.url);
+  before('a scene of four clients', async () => {
+    await playScene(web(), over.signal);
     // The view measures waits only for an open page.
     const looked = await web().open({ name: SCENE_NAME });
     await sleep(PLAYS_MS);
     expect(looked.problems).to.deep.equal([]);
   });
   after(async () => {
-    for (const worker of workers) worker.kill();
+    over.abort();
     if (FOLDER === undefined) await removeTemporaryFolder(folder);
   });
 

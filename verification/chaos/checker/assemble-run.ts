@@ -10,8 +10,7 @@ import type {
   UnknownEvent,
 } from '../../history/events.js';
 import { effectsOf, isFaultKind } from '../history/fault-kinds.js';
-import type { Call, Fault, Header, Hold, RunRecord } from './run-record.js';
-import { type Span, SpanIndex } from './span-index.js';
+import type { Call, Fault, Header, Hold, RunRecord, Span } from './run-record.js';
 
 /** A history that contradicts itself proves nothing. */
 export class MalformedHistoryError extends Error {
@@ -57,8 +56,8 @@ class Reader {
       case 'held': {
         const hold = this.#hold(event.ticket);
         const { at, until } = event;
-        hold.looks.push({ at, until, held: until > at });
-        // A look that finds the permit lost shows nothing of how long it was held.
+        hold.readings.push({ at, until, held: until > at });
+        // A handle that is lost does not show how long it was held.
         if (until > at) hold.until = Math.max(hold.until, until);
         break;
       }
@@ -110,7 +109,7 @@ class Reader {
       calls: [...this.#calls.values()],
       holds,
       faults,
-      stalls: new Map([...this.#stalls].map(([process, spans]) => [process, new SpanIndex(spans)])),
+      stalls: this.#stalls,
       lastWritten: this.#lastWritten,
       end: this.#end,
       quiet: this.#quiet,
@@ -148,12 +147,13 @@ class Reader {
     const grant = { process: ok.process, id, slots, token, permits, invoked, granted: ok.at };
     const certainty = { certain: until, until, end: until };
     const later = { release: undefined, released: undefined };
-    this.#holds.set(id, { ...grant, ...certainty, ...later, looks: [], losses: [] });
+    this.#holds.set(id, { ...grant, ...certainty, ...later, readings: [], losses: [] });
   }
 
   #hold(id: string): Hold {
     const hold = this.#holds.get(id);
-    if (hold === undefined) throw new MalformedHistoryError(`nobody was granted ticket '${id}'`);
+    if (hold === undefined)
+      throw new MalformedHistoryError(`no acquire was granted ticket '${id}'`);
     return hold;
   }
 }
@@ -187,11 +187,10 @@ function faultOf(events: readonly FaultEvent[]): Fault {
 }
 
 /**
- * The earliest of what can end a belief; a process that died or is stopped believes no longer than
- * its lease.
+ * The earliest end of a belief; a process that died or is stopped believes until its lease ends.
  */
 function endOf(hold: Hold, death: number): number {
-  const unheld = hold.looks.find(({ held }) => !held)?.at ?? Infinity;
+  const unheld = hold.readings.find(({ held }) => !held)?.at ?? Infinity;
   const lost = hold.losses[0]?.at ?? Infinity;
   const release = hold.release?.invoked ?? Infinity;
   return Math.max(hold.granted, Math.min(unheld, lost, release, hold.until, death));

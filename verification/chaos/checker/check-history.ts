@@ -14,7 +14,6 @@ import {
 import { checkOrder } from './rules/order.js';
 import { checkPhantoms } from './rules/phantoms.js';
 import { checkTokens } from './rules/tokens.js';
-import type { RunRecord } from './run-record.js';
 
 const rules = [
   checkLimit,
@@ -34,14 +33,10 @@ const rules = [
 ];
 
 /**
- * What a history shows of promises that were not kept, in order of time. Takes O(n log n) for
- * sorting and O(n) for the rest, with n events.
+ * The broken promises that a history shows, in order of time.
  * @throws {MalformedHistoryError} when the history contradicts itself
  */
 export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
-  return checkRun(assembleRun(events));
-}
-
-export function checkRun(run: RunRecord): Violation[] {
+  const run = assembleRun(events);
   return rules.flatMap((rule) => rule(run)).toSorted((a, b) => a.at - b.at);
 }

@@ -4,10 +4,15 @@ import type {
   OkEvent,
   Operation,
   SeenEvent,
-  SemaphoreTerms,
+  SemaphoreSettings,
 } from '../../history/events.js';
 import type { FaultEffects, FaultKind } from '../history/fault-kinds.js';
-import type { Span, SpanIndex } from './span-index.js';
+import { RECONNECT, SLACK } from './precision.js';
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** One call from its invocation to its end, as far as there is one. */
 export interface Call {
@@ -21,14 +26,14 @@ export interface Call {
   settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
 }
 
-/** The state that a holder saw on its handle. */
-export interface Look {
+/** The state that a holder read from its handle. */
+export interface Reading {
   readonly at: number;
   readonly until: number;
   readonly held: boolean;
 }
 
-/** A ticket as its holder could know it, and no more. */
+/** A ticket as its holder knew it. */
 export interface Hold {
   readonly process: string;
   readonly id: string;
@@ -37,15 +42,12 @@ export interface Hold {
   readonly permits: number;
   readonly invoked: number;
   readonly granted: number;
-  /**
-   * Until when its holder was certain of it when it heard of it, and by the last thing that it
-   * wrote.
-   */
+  /** Until when its holder was certain of it at first, and by its last event. */
   readonly certain: number;
   until: number;
   /** When its holder stopped believing in it, by release, loss or its own death. */
   end: number;
-  readonly looks: Look[];
+  readonly readings: Reading[];
   readonly losses: LostEvent[];
   release: Call | undefined;
   released: OkEvent | undefined;
@@ -55,7 +57,7 @@ export interface Fault extends Span {
   readonly fault: number;
   readonly kind: FaultKind;
   readonly effects: FaultEffects;
-  /** While it was certainly there. */
+  /** While the fault was certainly there. */
   readonly active: Span;
   readonly targets: readonly string[] | undefined;
   readonly step: number | undefined;
@@ -64,7 +66,7 @@ export interface Fault extends Span {
 }
 
 /** The semaphore of the run. */
-export interface Header extends SemaphoreTerms {
+export interface Header extends SemaphoreSettings {
   readonly at: number;
   readonly claim: number;
   readonly recovery: number;
@@ -72,7 +74,7 @@ export interface Header extends SemaphoreTerms {
   readonly ordered: boolean;
 }
 
-/** A history with related events joined. */
+/** A history whose related events are joined. */
 export interface RunRecord {
   readonly header: Header;
   /** The longest that a ticket stays on the server without an extension, in milliseconds. */
@@ -82,7 +84,7 @@ export interface RunRecord {
   readonly holds: readonly Hold[];
   readonly faults: readonly Fault[];
   /** The times in which each process could not run. */
-  readonly stalls: ReadonlyMap<string, SpanIndex<Span>>;
+  readonly stalls: ReadonlyMap<string, readonly Span[]>;
   readonly seen: readonly SeenEvent[];
   readonly quiet: number | undefined;
   readonly final: FinalEvent | undefined;
@@ -91,17 +93,30 @@ export interface RunRecord {
   readonly end: number;
 }
 
-/** The process that injects the faults, looks at the server, and carries all bytes. */
+/** The process that injects the faults, reads the server, and carries all bytes. */
 export const NEMESIS = 'nemesis';
 
-/**
- * Whether a process, or the one that carries its bytes, could not run at some moment between `from`
- * and `to`.
- */
+/** Whether a process, or the process that carries its bytes, stood still in that time. */
 export function stoodStill(run: RunRecord, process: string, from: number, to: number): boolean {
-  return [process, NEMESIS].some((name) => run.stalls.get(name)?.touches(from, to) === true);
+  return [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], from, to));
 }
 
 export function strikes(fault: Fault, process: string): boolean {
   return fault.targets === undefined || fault.targets.includes(process);
+}
+
+/** Whether a fault that may cost calls, and with them tickets, may still show at that moment. */
+export function isStruck(run: RunRecord, process: string, at: number): boolean {
+  const since = at - (run.life + RECONNECT + SLACK);
+  const costly = touching(run.faults, since, at).filter(({ effects }) => effects.costsTickets);
+  return costly.some((fault) => strikes(fault, process)) || stoodStill(run, process, since, at);
+}
+
+/** The spans that have a moment in common with `from` to `to`, both included. */
+export function touching<S extends Span>(spans: readonly S[], from: number, to: number): S[] {
+  return spans.filter((span) => span.from <= to && span.to >= from);
+}
+
+export function touch(spans: readonly Span[], from: number, to: number): boolean {
+  return spans.some((span) => span.from <= to && span.to >= from);
 }

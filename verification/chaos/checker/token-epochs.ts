@@ -2,9 +2,8 @@ import { IN_FLIGHT } from './precision.js';
 import type { Fault, Hold, RunRecord } from './run-record.js';
 
 /**
- * A server that has lost its data makes tokens from its clock: where that had been stepped back
- * before, they may begin below those that were given. That is the one thing that the promise leaves
- * open.
+ * A server that has lost its data makes tokens from its clock: after a step back, new tokens may be
+ * below earlier ones. The promise leaves only that open.
  */
 function restarts(faults: readonly Fault[]): Fault[] {
   let offset = 0;
@@ -22,7 +21,7 @@ function restarts(faults: readonly Fault[]): Fault[] {
   });
 }
 
-/** The holds between two such restarts; those whose side of one is unknown are left out. */
+/** The holds between two such restarts; a hold that may be on either side of one is left out. */
 export function tokenEpochs({ holds, faults }: RunRecord): Hold[][] {
   const limits = restarts(faults);
   const epochs: Hold[][] = Array.from({ length: limits.length + 1 }, () => []);

@@ -1,4 +1,4 @@
-/** The promises that a kind of fault may break. All others must hold throughout. */
+/** The promises that a kind of fault may break. All other promises must hold. */
 export interface FaultEffects {
   /** Tickets may vanish from the server while their holders believe in them, or expire at once. */
   readonly breaksLimit: boolean;
@@ -6,7 +6,7 @@ export interface FaultEffects {
   readonly costsTickets: boolean;
   /** Waiting requests may lose their place for a while. */
   readonly costsPlaces: boolean;
-  /** While it is active those whom it strikes hear nothing from the server. */
+  /** While it is active, its targets hear nothing from the server. */
   readonly silences: boolean;
 }
 
@@ -23,7 +23,7 @@ const dataLoss: FaultEffects = { ...interruption, breaksLimit: true };
 const effects = {
   'kill-process': interruption,
   'stop-process': interruption,
-  // It blocks the loop alone: the keeper renews the permits.
+  // Only the loop is blocked: the keeper renews the permits.
   'stall-loop': { ...harmless, costsPlaces: true },
   'stop-server': silence,
   'restart-with-data': silence,
@@ -41,7 +41,7 @@ const effects = {
   'delete-key': dataLoss,
   'step-clock': dataLoss,
   'fail-over': dataLoss,
-  // All of its keys arrive, with their times; meanwhile neither end serves it.
+  // All of its keys arrive, with their times; meanwhile neither node serves the slot.
   'move-slot': interruption,
 } as const satisfies Record<string, FaultEffects>;
 
@@ -59,7 +59,7 @@ export function isFaultKind(kind: string): kind is FaultKind {
 }
 
 /**
- * What one fault may do: a clock that goes back expires nothing, and not every key holds tickets.
+ * The effects of one fault: a clock that goes back expires nothing, and not every key has tickets.
  */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
   const usual: FaultEffects = effects[kind];
@@ -70,10 +70,7 @@ export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects
   return usual;
 }
 
-/**
- * Whether every ticket that was granted before is gone for certain, so that each of its holders
- * must be notified.
- */
+/** Whether every earlier ticket is certainly gone, so that each of its holders must be notified. */
 export function endsAllTickets(
   { kind, step, key, node }: FaultDetails,
   longestLife: number,

@@ -1,23 +1,12 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type HistoryEvent, lineOf } from '../../history/events.js';
+import { lineOf, type NewEvent } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 
 /**
- * An event without the fields that the recorder adds. `at` may be given, if the time was taken
- * earlier.
- */
-export type NewEvent = HistoryEvent extends infer E
-  ? E extends HistoryEvent
-    ? Omit<E, 'at' | 'process'> & { readonly at?: number }
-    : never
-  : never;
-
-/**
- * Writes one process's part of a history, as JSON lines in a separate file. Each line is handed to
- * the kernel before `record` returns, so that a process that is killed loses at most the line that
- * it was writing.
+ * Writes one process's part of a history, as JSON lines in a separate file. The kernel has a line
+ * before `record` returns, so a process that is killed loses at most the line under way.
  */
 export class Recorder {
   readonly process: string;

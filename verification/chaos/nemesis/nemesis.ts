@@ -4,17 +4,17 @@ import type { FaultEvent } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 import type { Topology } from '../topologies/topology.js';
-import type { Crew } from '../workers/crew.js';
+import type { Workers } from '../workers/workers.js';
 import type { PlannedFault, Undo } from './plan.js';
 
 export interface NemesisOptions {
   readonly topology: Topology;
-  readonly crew: Crew;
+  readonly workers: Workers;
   readonly recorder: Recorder;
   readonly onFault?: ((fault: PlannedFault) => void) | undefined;
 }
 
-/** Brings the planned faults about, one after the other, and records each. */
+/** Causes the planned faults, one after the other, and records each. */
 export async function injectFaults(
   plan: readonly PlannedFault[],
   options: NemesisOptions,
@@ -32,8 +32,8 @@ async function injectOne(
   fault: PlannedFault,
   options: NemesisOptions,
 ): Promise<void> {
-  const { kind, workers, step, key, node, lasts } = fault;
-  const targets = workers === undefined ? {} : { targets: options.crew.names(workers) };
+  const { kind, workers: struck, step, key, node, lasts } = fault;
+  const targets = struck === undefined ? {} : { targets: options.workers.names(struck) };
   const record = (phase: FaultEvent['phase']): void =>
     options.recorder.record({
       type: 'fault',
@@ -60,19 +60,19 @@ async function injectOne(
 
 async function inject(
   fault: PlannedFault,
-  { topology, crew }: NemesisOptions,
+  { topology, workers }: NemesisOptions,
 ): Promise<Undo | undefined> {
-  const { kind, workers = [] } = fault;
+  const { kind, workers: struck = [] } = fault;
   if (kind === 'kill-process') {
-    await Promise.all(workers.map((worker) => crew.kill(worker)));
+    await Promise.all(struck.map((worker) => workers.kill(worker)));
     return undefined;
   }
   if (kind === 'stop-process') {
-    for (const worker of workers) crew.pause(worker);
-    return () => Promise.resolve(workers.forEach((worker) => crew.resume(worker)));
+    for (const worker of struck) workers.pause(worker);
+    return () => Promise.resolve(struck.forEach((worker) => workers.resume(worker)));
   }
   if (kind === 'stall-loop') {
-    const stalls = Promise.all(workers.map((worker) => crew.stall(worker, fault.lasts)));
+    const stalls = Promise.all(struck.map((worker) => workers.stall(worker, fault.lasts)));
     return async () => void (await stalls);
   }
   return topology.inject(fault);

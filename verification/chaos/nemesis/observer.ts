@@ -1,48 +1,48 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Semaphore, type SemaphoreState } from '../../../src/index.js';
-import type { SemaphoreTerms } from '../../history/events.js';
+import type { SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 import { type Address, connect, type Connection } from '../topologies/connect.js';
 
-/** Pause between two looks, in milliseconds. */
+/** Milliseconds between two reads of the server. */
 const PAUSE = 25;
-/** How late a look may come before that counts as standing still. */
+/** Milliseconds by which a read may be late before the process counts as stalled. */
 const STALL = 60;
 
-/** A ticket on a slot: its token, and whose it is (host:pid). */
+/** A ticket on a slot: its token, and the process that holds it. */
 export interface Sighting {
   readonly token: number;
   readonly label: string;
 }
 
-/** Looks at the server again and again, and records its state. */
+/** Reads the state of the server again and again, and records it. */
 export class Observer {
   readonly #recorder: Recorder;
   readonly #connection: Connection;
   readonly #semaphore: Semaphore;
-  readonly #looking: Promise<void>;
+  readonly #reading: Promise<void>;
   readonly #slots = new Map<number, Sighting>();
   #stopped = false;
 
   static async start(
     address: Address,
-    terms: SemaphoreTerms,
+    settings: SemaphoreSettings,
     recorder: Recorder,
   ): Promise<Observer> {
-    return new Observer(await connect(address), terms, recorder);
+    return new Observer(await connect(address), settings, recorder);
   }
 
   private constructor(
     connection: Connection,
-    { name, limit, ttl }: SemaphoreTerms,
+    { name, limit, ttl }: SemaphoreSettings,
     recorder: Recorder,
   ) {
     this.#recorder = recorder;
     this.#connection = connection;
     this.#semaphore = new Semaphore(connection.target, name, { limit, ttl });
-    this.#looking = this.#lookOn();
+    this.#reading = this.#readOn();
   }
 
   /** The ticket that was last seen on each slot. */
@@ -50,8 +50,8 @@ export class Observer {
     return this.#slots;
   }
 
-  /** The tickets of now, or undefined if the server does not answer. */
-  async look(): Promise<SemaphoreState | undefined> {
+  /** The state of now, or undefined if the server does not answer. */
+  async read(): Promise<SemaphoreState | undefined> {
     const asked = machineTime();
     const state = await this.#semaphore.inspect().catch(() => undefined);
     if (state === undefined) return undefined;
@@ -66,14 +66,14 @@ export class Observer {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#looking;
+    await this.#reading;
     await this.#semaphore.close();
     await this.#connection.close();
   }
 
-  async #lookOn(): Promise<void> {
+  async #readOn(): Promise<void> {
     while (!this.#stopped) {
-      await this.look();
+      await this.read();
       const from = machineTime() + PAUSE;
       await sleep(PAUSE);
       const until = machineTime();

@@ -7,7 +7,7 @@ export interface PlannedFault {
   readonly at: number;
   readonly kind: FaultKind;
   readonly lasts: number;
-  /** Indexes of the workers that it strikes; left out: everybody. */
+  /** Indexes of the workers that it strikes; left out: all. */
   readonly workers?: readonly number[];
   /** By how much the server's clock is moved. */
   readonly step?: number;
@@ -28,8 +28,8 @@ export interface PlanOptions {
   readonly kinds: readonly FaultKind[];
   readonly workers: number;
   readonly ttl: number;
-  /** How many independent masters there are; default: 1. */
-  readonly nodes?: number;
+  /** How many independent masters there are. */
+  readonly nodes: number;
 }
 
 const KEYS = ['tickets', 'info', 'queue', 'requests', 'clients', 'slots'];
@@ -37,10 +37,7 @@ const KEYS = ['tickets', 'info', 'queue', 'requests', 'clients', 'slots'];
 /** Milliseconds by which the server's clock is moved: it is never further off than that. */
 const CLOCK_STEP = 5000;
 
-/**
- * The faults of a run, by its seed and these options alone. Every kind comes once, in random order,
- * before any comes again, so that a short run is a sample of all.
- */
+/** The faults of a run. Every kind comes once, in random order, before any comes again. */
 export function planFaults(options: PlanOptions): PlannedFault[] {
   const random = new RandomNumbers(options.seed);
   const end = options.minutes * 60_000;
@@ -52,14 +49,13 @@ export function planFaults(options: PlanOptions): PlannedFault[] {
     const kind = deck.pop();
     if (kind === undefined) return plan;
     const step = kind === 'step-clock' ? pickStep(clock, random) : undefined;
-    const details = options.nodes === undefined ? detailsOf : detailsOfOneNode;
+    const details = options.nodes === 1 ? detailsOf : detailsOfOneNode;
     const fault = { at, kind, ...details(kind, options, random), ...(step && { step }) };
     if (at + fault.lasts > end) return plan;
     plan.push(fault);
     clock += step ?? 0;
-    // Where only a minority may be struck at a time, what was lost on one node must be put back
-    // before the next.
-    at += fault.lasts + (options.nodes === undefined ? 0 : options.ttl) + random.between(200, 1500);
+    // Renewals must put the tickets of one node back before a fault strikes another node.
+    at += fault.lasts + (options.nodes === 1 ? 0 : options.ttl) + random.between(200, 1500);
   }
 }
 
@@ -100,12 +96,10 @@ function detailsOf(kind: FaultKind, { workers, ttl }: PlanOptions, random: Rando
   return details[kind];
 }
 
-/**
- * One that loses its data stays away until nothing that it had given out is believed in any more.
- */
+/** A node that loses its data stays away until no holder believes in a ticket of it. */
 function detailsOfOneNode(kind: FaultKind, options: PlanOptions, random: RandomNumbers): Details {
   const details = detailsOf(kind, options, random);
-  const node = random.between(0, (options.nodes ?? 1) - 1);
+  const node = random.between(0, options.nodes - 1);
   if (kind === 'kill-process' || kind === 'stop-process') return details;
   const lasts = kind === 'restart-empty' ? Math.round(1.2 * options.ttl) : details.lasts;
   return { ...details, lasts, node };

@@ -7,8 +7,8 @@ import { scriptedHistory } from './scripted-history.js';
 const sound: Record<string, string> = {
   'limit: a holder that was killed is succeeded within its lease':
     'limit=1; w1 100-; !kill-process 200 w1; w2 1050-1100',
-  'limit: a stopped holder that looks only when its lease is over':
-    'limit=1; w1 100- looks=2990 lost=expired@3000; !stop-process 200-2990 w1; w2 1150-2000',
+  'limit: a stopped holder that reads its handle only when its lease is over':
+    'limit=1; w1 100- reads=2990 lost=expired@3000; !stop-process 200-2990 w1; w2 1150-2000',
   'tokens: of calls that ran at the same time, in any order':
     'w1 100 200-300 token=8; w2/1 110 210-300 token=7',
   'tokens: of a lease that was over before its holder heard of it':
@@ -19,8 +19,8 @@ const sound: Record<string, string> = {
     'limit=1; seen 450 waits=w2.700; w3 400 600-650; w2 200 700-750',
   'order: a grant that was not claimed in time goes to the next':
     'limit=1; seen 300 waits=w2.900; seen 350 holds=w2.900/0/550; seen 550; w3 400 600-650; seen 700 waits=w2.900; w2 200 900-950',
-  // The rare looks of a busy machine: --seed 8 --minutes 0.2 --ttl 600 --topology single.
-  'order: a grant that was not claimed may come and go between two looks':
+  // The rare reads of a busy machine: --seed 8 --minutes 0.2 --ttl 600 --topology single.
+  'order: a grant that was not claimed may come and go between two reads':
     'limit=1; seen 300 waits=w2.1400; w3 400 1310-1350; w2 200 1400-1450',
   'order: and between two that both show the request in the queue':
     'limit=1; seen 300 waits=w2.1450; w3 400 1310-1350; seen 1360 waits=w2.1450; w2 200 1450-1500',
@@ -30,7 +30,7 @@ const sound: Record<string, string> = {
     'w1 100-5000; !restart-empty 1000-2000 node=2',
   'lost-late: reported when the process could run again':
     'w1 100- lost=expired@3000; !stop-process 200-2990 w1',
-  'blind: certain for the rest of its lease': 'w1 100-900 looks=800-1100; !stop-server 150-2000',
+  'blind: certain for the rest of its lease': 'w1 100-900 reads=800-1100; !stop-server 150-2000',
   'deadline: all may be late when the process that carries their bytes stood still':
     'w1 asks 100-2000 unknown 500; stall nemesis 490-1990',
   'deadline: a stopped process ends its requests when it runs again':
@@ -46,7 +46,7 @@ const sound: Record<string, string> = {
     '!swallow-requests 50-90 w1; w1 100-400 id=w1.a; seen 500 holds=w1.a/0/499',
   'phantom: a request that does not hear of its grants asks again, which keeps them':
     'w1 10-20; !swallow-replies 50-2500 w1; w1 asks 100-2000 fail 1900; seen 200 holds=w1.a/0/199; seen 2900 holds=w1.a/0/199',
-  'phantom: a look at the server that crossed the release':
+  'phantom: a read of the server that crossed the release':
     'w1 100-400 id=w1.a; seen 402 holds=w1.a/0/100',
 };
 
@@ -94,8 +94,8 @@ const broken: Record<string, string> = {
   'lost-silently: no report that the clock went beyond its ticket':
     'w1 100-5000; !step-clock 2000-2001 step=5000',
   'lost-silently: a release says that it was still held': 'w1 100-800; !flush-data 500-510',
-  'certainty: certain for more than a ttl': 'w1 100-700 looks=600-1610',
-  'certainty: certain for the claim time, which is longer': 'claim=2000; w1 100-700 looks=110-2000',
+  'certainty: certain for more than a ttl': 'w1 100-700 reads=600-1610',
+  'certainty: certain for the claim time, which is longer': 'claim=2000; w1 100-700 reads=110-2000',
   'lost-early: expired while the lease still runs':
     'w1 100- lost=expired@900; !stop-server 150-2000',
   'lost-late: reported too late': 'w1 100- lost=expired@1500; !stop-server 150-2000',
@@ -105,13 +105,13 @@ const broken: Record<string, string> = {
   'lost-once: lost after its release':
     'w1 100-400 released=no lost=missing@450; !flush-data 300-301',
   'held-again: held after it was not':
-    'w1 100-1500 looks=1200,1300-2300 extended=101; !stop-server 150-1250',
+    'w1 100-1500 reads=1200,1300-2300 extended=101; !stop-server 150-1250',
   'held-again: held after it was lost':
-    'w1 100-600 lost=missing@400 looks=500-1500 released=no; !flush-data 300-301',
+    'w1 100-600 lost=missing@400 reads=500-1500 released=no; !flush-data 300-301',
   'blind: certain though the server has not answered for longer than the ttl':
-    'w1 100-1300 looks=1250-1400; !stop-server 150-2000',
+    'w1 100-1300 reads=1250-1400; !stop-server 150-2000',
   'blind: certain though no reply can have reached it':
-    'w1 100-1300 looks=1250-1400; !swallow-replies 150-2000 w1',
+    'w1 100-1300 reads=1250-1400; !swallow-replies 150-2000 w1',
   'cause: lost while nothing was wrong': 'w1 100- lost=missing@400',
   'cause: lost because scripts were forgotten':
     'w1 100- lost=expired@1100; !forget-scripts 150-151',
@@ -125,14 +125,14 @@ const broken: Record<string, string> = {
   'liveness: nothing was asked for any more': 'w1 100-200; quiet 1000',
   'phantom: a permit is held at the end': 'final 1000 held=1 keys=info,tickets',
   'phantom: a key is left at the end': 'final 1000 keys=info,slots',
-  'phantom: a ticket that nobody ever had does not go':
+  'phantom: a ticket that never had a holder does not go':
     'seen 100 holds=x.1/0; seen 1500 holds=x.1/0',
   'phantom: a released ticket is still there': 'w1 100-400 id=w1.a; seen 403 holds=w1.a/0/100',
   'phantom: a ticket is granted again after its release, while nothing was wrong':
     '!swallow-requests 50-90 w2; w1 100-400 id=w1.a; seen 500 holds=w1.a/0/499',
   'phantom: a try that ran late is never given back':
     '!swallow-requests 50-90 w1; w1 100-400 id=w1.a; seen 500 holds=w1.a/0/499; seen 1800 holds=w1.a/0/499',
-  'phantom: a grant that nobody hears of outlives the request':
+  'phantom: a grant that no process hears of outlives the request':
     'w1 10-20; !swallow-replies 50-2500 w1; w1 asks 100-500 fail 400; seen 200 holds=w1.a/0/199; seen 1900 holds=w1.a/0/199',
   'phantom: the ticket of a dead holder outlives its ttl':
     'w1 100- id=w1.a; !kill-process 200-201 w1; seen 1500 holds=w1.a/0/100',

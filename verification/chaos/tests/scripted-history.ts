@@ -1,7 +1,7 @@
 import type { FaultEvent, HistoryEvent, RunEvent } from '../../history/events.js';
 import { inOrder } from '../../history/read-history.js';
 
-/** How often a made-up holder extends. */
+/** Milliseconds between two extensions of a made-up holder. */
 const EXTEND_EVERY = 300;
 const NAME = 'made up';
 
@@ -14,8 +14,8 @@ const NAME = 'made up';
  *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
  *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
  *       extended=2000               extends until then; default: its release
- *       looks=800-1100,1200         what else it noted: certain until 1100; no longer held
- *       lost=missing@400            hears of it
+ *       reads=800-1100,1200         reads its handle: certain until 1100; no longer held
+ *       lost=missing@400            hears of the loss
  *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: no end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
  *     seen 300 holds=a.1/0/550 waits=w2.700    the server has this ticket (slot, token) and request
@@ -121,8 +121,8 @@ function holdOf({ words, option }: Statement, call: number): HistoryEvent[] {
   for (let next = from + EXTEND_EVERY; next < extended; next += EXTEND_EVERY) {
     events.push({ ...held, at: next, until: next + 1000 });
   }
-  for (const look of list(option('looks'))) {
-    const [seen, certain] = span(look);
+  for (const reading of list(option('reads'))) {
+    const [seen, certain] = span(reading);
     events.push({ ...held, at: seen, until: certain });
   }
   for (const loss of list(option('lost'))) {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { checkHistory } from '../checker/check-history.js';
 import { assembleRun } from '../checker/assemble-run.js';
-import type { HistoryEvent, SemaphoreTerms } from '../../history/events.js';
+import type { HistoryEvent, SemaphoreSettings } from '../../history/events.js';
 import { describePlan } from '../nemesis/describe-plan.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import { runChaos } from '../run-chaos.js';
@@ -44,13 +44,13 @@ describeWithFakeClock(
     // Were the history too thin, or the checker too forgiving, these would not be found.
     it('shows each rule when its history is tampered with', () => {
       const tamperings: Record<string, (event: HistoryEvent) => HistoryEvent[]> = {
-        limit: withTerms(({ limit }) => ({ limit: limit - 1 })),
+        limit: withSettings(({ limit }) => ({ limit: limit - 1 })),
         tokens: (event) =>
           event.type === 'ok' && event.tickets !== undefined
             ? [{ ...event, tickets: event.tickets.map((one) => ({ ...one, token: -one.token })) }]
             : [event],
-        server: withTerms(() => ({ limit: 1 })),
-        certainty: withTerms(({ ttl }) => ({ ttl: ttl / 2 })),
+        server: withSettings(() => ({ limit: 1 })),
+        certainty: withSettings(({ ttl }) => ({ ttl: ttl / 2 })),
         'lost-once': (event) => (event.type === 'lost' ? [event, event] : [event]),
         phantom: (event) => [event.type === 'final' ? { ...event, keys: ['tickets'] } : event],
         liveness: (event) => [event.type === 'run' ? { ...event, recovery: 1 } : event],
@@ -63,10 +63,10 @@ describeWithFakeClock(
   },
 );
 
-function withTerms(change: (terms: SemaphoreTerms) => Partial<SemaphoreTerms>) {
+function withSettings(change: (settings: SemaphoreSettings) => Partial<SemaphoreSettings>) {
   return (event: HistoryEvent): HistoryEvent[] => {
     if (event.type !== 'run') return [event];
-    const semaphores = event.semaphores.map((terms) => ({ ...terms, ...change(terms) }));
+    const semaphores = event.semaphores.map((each) => ({ ...each, ...change(each) }));
     return [{ ...event, semaphores }];
   };
 }

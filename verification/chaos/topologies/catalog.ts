@@ -27,7 +27,7 @@ const catalog = {
   sentinel: { kinds: replicated, start: startSentinelTopology },
   cluster: { kinds: [...replicated, 'move-slot'], start: startClusterTopology },
   quorum: {
-    // Without what would take tickets from a majority at once.
+    // Without faults that take tickets from a majority at once.
     kinds: [...processes, ...servers, ...connections],
     nodes: 3,
     start: () => startIndependent('quorum', 3),
@@ -47,21 +47,18 @@ export function keeperFits(name: TopologyName): boolean {
   return name !== 'quorum';
 }
 
-/**
- * Those that can be injected here: no clock is stepped where libfaketime, or a server that works
- * with it, is missing.
- */
+/** The kinds that can be injected here: a step of the clock needs libfaketime. */
 export function faultKindsOf(name: TopologyName, keeper: boolean): readonly FaultKind[] {
   const entry: TopologyEntry = catalog[name];
-  // Without a keeper each of them would cost its process all that it holds.
-  const stalls: readonly FaultKind[] = ['stall-loop', 'stall-loop', 'stall-loop', 'stall-loop'];
-  const kinds = keeper ? [...entry.kinds, ...stalls] : entry.kinds;
+  // Without a keeper a blocked loop would cost its process all permits.
+  const stalls = Array.from({ length: keeper ? 4 : 0 }, () => 'stall-loop' as const);
+  const kinds = [...entry.kinds, ...stalls];
   return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
 }
 
-export function nodesOf(name: TopologyName): { nodes?: number } {
+export function nodesOf(name: TopologyName): number {
   const entry: TopologyEntry = catalog[name];
-  return entry.nodes === undefined ? {} : { nodes: entry.nodes };
+  return entry.nodes ?? 1;
 }
 
 export async function startTopology(name: TopologyName): Promise<Topology> {

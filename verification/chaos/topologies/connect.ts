@@ -15,7 +15,7 @@ const CONNECT_PAUSE = 100;
 /** Longer than any fault lasts. */
 const CONNECT_LIMIT = 5000;
 
-/** What a worker process needs to connect; plain data. */
+/** The address of the servers for a worker process; plain data. */
 export interface Address extends Way {
   readonly topology: 'single' | 'cluster' | 'sentinel' | 'quorum';
 }
@@ -26,7 +26,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Connects, through faults that keep the first connection from being made. */
+/** Connects, also through faults that prevent the first connection. */
 export async function connect(address: Address): Promise<Connection> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -55,8 +55,8 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
 };
 
 /**
- * Faults may keep a client from ever ending its first connect, as was seen with a cluster of
- * ioredis. A try that fails leaves nothing that keeps trying.
+ * Faults may keep a client from ever ending its first connect, as a cluster of ioredis did. A try
+ * that fails closes its client.
  */
 async function established(client: TopologyClient): Promise<Connection> {
   const timer = new AbortController();

@@ -7,7 +7,7 @@ import type { PlannedFault, Undo } from '../nemesis/plan.js';
  */
 export const WORKERS = 4;
 
-/** What can befall the way between a worker and the servers. */
+/** Faults of the way between a worker and the servers. */
 export const networkKinds = [
   'delay',
   'hang',
@@ -48,8 +48,8 @@ interface Way {
 }
 
 /**
- * Separate proxies for each worker to each server. The clients' address maps lead them there;
- * replication, sentinels and the observer stay on the straight way.
+ * Separate proxies for each worker to each server. The address maps of the clients lead to them;
+ * replication, sentinels and the observer use no proxy.
  */
 export class Detours {
   readonly #ways: readonly Way[];

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { eventually } from '../../../test/support/eventually.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
-import { startCluster, type TestCluster } from '../../support/redis-cluster.js';
+import { startCluster } from '../../support/redis-cluster.js';
 import { startSentinels } from '../../support/redis-sentinel.js';
-import type { Undo } from '../nemesis/plan.js';
 import { NAME } from './server-faults.js';
 import type { Servers } from './topology.js';
 
@@ -59,7 +58,7 @@ export async function startClusterTopology(): Promise<Servers> {
     topology: 'cluster',
     ports,
     named: ports.map((port) => ({ named: port, port })),
-    faults: { ...faults, 'move-slot': () => moveSlot(cluster, slot) },
+    faults: { ...faults, 'move-slot': () => cluster.moveSlot(slot) },
     ...others,
     repair: () => cluster.repair(),
     stop: () => cluster.stop(),
@@ -89,21 +88,4 @@ function failingOver(servers: ReplicatedServers) {
       },
     },
   } satisfies Partial<Servers>;
-}
-
-/**
- * Begins to move a slot to another master, with one of its keys; the others follow when that is
- * undone.
- */
-async function moveSlot(cluster: TestCluster, slot: number): Promise<Undo> {
-  const from = await cluster.masterOf(slot);
-  const to = (await cluster.masters()).find((master) => master !== from);
-  if (to === undefined) throw new Error('a cluster of one master');
-  await cluster.beginMove(slot, to);
-  const keys = await cluster.keysIn(from, slot);
-  await cluster.moveKeys(from, to, keys.slice(0, 1));
-  return async () => {
-    await cluster.finishMove(slot, from, to);
-    await cluster.untilServedBy(slot, to);
-  };
 }

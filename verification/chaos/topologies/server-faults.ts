@@ -12,19 +12,15 @@ export const NAME = 'chaos';
 type Injector = (server: TestServer, fault: PlannedFault) => Promise<Undo | undefined>;
 
 /**
- * Arguments of a server that loses nothing that it has confirmed when it is killed: it writes to
- * the file before it replies, and what the kernel has outlives the process, so that nobody need
- * wait for the disk.
+ * Arguments of a server that keeps each confirmed write when it is killed: it writes to the file
+ * before it replies, and the kernel outlives the process, so that no write waits for the disk.
  */
 export const keepingData = ['--appendonly', 'yes', '--appendfsync', 'no'];
 
-/**
- * How much longer clients are paused than planned, so that it is not over before it counts as
- * ending.
- */
+/** Milliseconds by which a pause is longer than planned: it must not end before its `ending`. */
 const PAUSE_MARGIN = 100;
 
-/** Faults of one server that need nothing but the server. */
+/** Faults that need one server alone. */
 export const serverFaults: Partial<Record<FaultKind, Injector>> = {
   'stop-server': (server) => {
     server.pause();

@@ -9,7 +9,7 @@ import { NAME, serverFaults } from './server-faults.js';
 /** Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it. */
 type Inject = () => Promise<Undo | undefined>;
 
-/** Some servers, as the faults and the workers find them. */
+/** Servers for the faults and the workers. */
 export interface Servers {
   readonly topology: Address['topology'];
   /** The ports that clients start with. */
@@ -18,7 +18,7 @@ export interface Servers {
   readonly named: readonly Destination[];
   /** The server that a fault strikes. */
   struck(fault: PlannedFault): TestServer | Promise<TestServer>;
-  /** All that keep a semaphore's keys. */
+  /** The servers that keep a semaphore's keys. */
   keepers(): readonly TestServer[] | Promise<readonly TestServer[]>;
   /** Faults that only these servers know. */
   readonly faults?: Partial<Record<FaultKind, Inject>>;
@@ -29,7 +29,7 @@ export interface Servers {
   stop(): Promise<unknown>;
 }
 
-/** Servers that faults can be brought upon, and the ways of the workers to them. */
+/** Servers, and the ways of the workers to them, for faults to strike. */
 export class Topology {
   readonly #servers: Servers;
   readonly #detours: Detours;
@@ -43,7 +43,7 @@ export class Topology {
     this.#detours = detours;
   }
 
-  /** How the observer reaches the servers: past all that strikes the workers' connections. */
+  /** The observer reaches the servers past the faults of the workers' connections. */
   get observerAddress(): Address {
     const { topology, ports } = this.#servers;
     return { topology, kind: 'redis', ports };
@@ -83,7 +83,7 @@ export class Topology {
   }
 
   async stop(): Promise<void> {
-    // The ways last: what still tries to connect may do so while the servers take their leave.
+    // The proxies last: clients that reconnect may do so while the servers stop.
     await this.#servers.stop();
     await this.#detours.stop();
   }

@@ -2,11 +2,11 @@ import type { Handle } from '../../../src/index.js';
 import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 
-/** How often handles are looked at, in milliseconds. */
-const LOOK_EVERY = 20;
-/** A certainty that grew by less is not worth a line. */
+/** Milliseconds between two readings of all handles. */
+const READ_EVERY = 20;
+/** A certainty that grew by fewer milliseconds is not recorded. */
 const GROWTH = 20;
-/** How late a look may come before that counts as standing still. */
+/** Milliseconds by which a reading may be late before the process counts as stalled. */
 const STALL = 60;
 
 interface Watched {
@@ -15,30 +15,33 @@ interface Watched {
   held: boolean;
 }
 
-/**
- * Records what holders can know: how far their certainty reaches, that it is over, and that they
- * could not look.
- */
+/** Records the certainty of holders, its end, and the stalls in which no handle could be read. */
 export class HolderWatch {
   readonly #recorder: Recorder;
   readonly #watched = new Map<string, Watched>();
   readonly #timer: NodeJS.Timeout;
-  #lookedAt = machineTime();
+  #readAt = machineTime();
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder;
-    this.#timer = setInterval(() => this.#lookAtAll(), LOOK_EVERY);
+    this.#timer = setInterval(() => this.#readAll(), READ_EVERY);
   }
 
-  /** `until`: as it was recorded with the grant. */
-  watch(handle: Handle, until: number): void {
-    this.#watched.set(handle.id, { handle, until, held: true });
+  /** Gives until when the holder is certain of its ticket, by the machine's clock. */
+  add(_: unknown, handle: Handle): number {
+    const until = machineTime() + handle.expiresIn;
+    const { id: ticket, fencingToken: token } = handle;
+    this.#watched.set(ticket, { handle, until, held: true });
+    handle.on('lost', ({ reason }) => {
+      this.#recorder.record({ type: 'lost', ticket, token, reason });
+    });
+    return until;
   }
 
-  /** Looks once more, just before the release. */
-  unwatch(handle: Handle): void {
+  /** Reads the handle once more, just before the release. */
+  remove(_: unknown, handle: Handle): void {
     const watched = this.#watched.get(handle.id);
-    if (watched !== undefined) this.#look(watched);
+    if (watched !== undefined) this.#read(watched);
     this.#watched.delete(handle.id);
   }
 
@@ -51,15 +54,15 @@ export class HolderWatch {
     clearInterval(this.#timer);
   }
 
-  #lookAtAll(): void {
+  #readAll(): void {
     const now = machineTime();
-    const from = this.#lookedAt + LOOK_EVERY;
+    const from = this.#readAt + READ_EVERY;
     if (now - from > STALL) this.#recorder.record({ type: 'stall', from, until: now });
-    this.#lookedAt = now;
-    for (const watched of this.#watched.values()) this.#look(watched);
+    this.#readAt = now;
+    for (const watched of this.#watched.values()) this.#read(watched);
   }
 
-  #look(watched: Watched): void {
+  #read(watched: Watched): void {
     const { handle } = watched;
     // The time comes first: the process may be stopped between the two.
     const at = machineTime();
@@ -70,11 +73,7 @@ export class HolderWatch {
     this.#recorder.record({ type: 'held', at, ticket, token, until });
     watched.held = held;
     watched.until = until;
+    // A lost permit may never be released.
+    if (!held) this.#watched.delete(ticket);
   }
-}
-
-/** Until when a holder is certain of its ticket, by the machine's clock. */
-export function certainUntil(handle: Handle): number {
-  const now = machineTime();
-  return now + handle.expiresIn;
 }

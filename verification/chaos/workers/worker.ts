@@ -1,37 +1,71 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Semaphore } from '../../../src/index.js';
+import { Semaphore, systemClock } from '../../../src/index.js';
 import { Keeper } from '../../../src/keeper/index.js';
 import { isKept } from '../../../test/keeper/is-kept.js';
-import { RandomNumbers } from '../../../test/support/random-numbers.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
+import type { SemaphoreSettings } from '../../history/events.js';
+import { machineTime } from '../../history/machine-time.js';
+import { Crew } from '../../simulation/workload/crew.js';
+import { Mailbox } from '../../simulation/workload/mailbox.js';
+import type { Workload } from '../../simulation/workload/workload.js';
 import { Recorder } from '../history/recorder.js';
-import { connect } from '../topologies/connect.js';
-import { Caller } from './caller.js';
+import { type Address, connect } from '../topologies/connect.js';
 import { HolderWatch } from './holder-watch.js';
 import { KEEPER_CLIENT } from './keeper-client.js';
-import type { Workload } from './workload.js';
 
-const workload = workerArguments<Workload>();
-const { folder, address, name, limit, ttl, seed } = workload;
+export interface WorkerArguments {
+  /** The name of the process in the history. */
+  readonly process: string;
+  /** Where the history is written. */
+  readonly folder: string;
+  readonly address: Address;
+  readonly semaphore: SemaphoreSettings;
+  readonly seed: number;
+  /** Whether a keeper renews the permits. */
+  readonly keeper: boolean;
+}
 
+const given = workerArguments<WorkerArguments>();
+const { process: name, folder, address, semaphore, seed } = given;
+
+const workload: Workload = {
+  semaphores: [semaphore],
+  keys: [],
+  keyedTtl: semaphore.ttl,
+  newcomers: false,
+  callers: 4,
+  think: 10,
+  hold: 25,
+  weights: { acquire: 8.5, try: 1.5 },
+};
 const connection = await connect(address);
-const recorder = new Recorder(folder, workload.process);
+const recorder = new Recorder(folder, name);
 const watch = new HolderWatch(recorder);
-const keeper = workload.keeper ? new Keeper({ module: KEEPER_CLIENT }) : undefined;
-const semaphore = new Semaphore(connection.target, name, { limit, ttl, keeper });
-let calls = 0;
-const callers = Array.from({ length: workload.callers }, (_, index) => {
-  const random = new RandomNumbers(seed * 100 + index);
-  return new Caller({ semaphore, recorder, watch, random, ttl, nextCall: () => (calls += 1) });
+const keeper = given.keeper ? new Keeper({ module: KEEPER_CLIENT }) : undefined;
+const crew = new Crew({
+  process: {
+    name,
+    clock: systemClock,
+    scheduler: {
+      get now() {
+        return machineTime();
+      },
+    },
+    runAt: (time, run) => setTimeout(run, time - machineTime()),
+  },
+  backend: connection.target,
+  keeper,
+  workload,
+  history: { record: (_, event) => recorder.record(event) },
+  watch,
+  mailbox: new Mailbox(),
+  seed,
 });
 
-// The keeper's thread takes a while to start on a busy machine.
+// The thread of the keeper takes a while to start on a busy machine.
 if (keeper !== undefined) {
-  const first = new Semaphore(connection.target, `${name} of ${workload.process}`, {
-    limit: 1,
-    keeper,
-  });
+  const first = new Semaphore(connection.target, `first of ${name}`, { limit: 1, keeper });
   for (let tries = 0; !(await first.use(isKept).catch(() => false)); tries += 1) {
     if (tries === 600) throw new Error('the keeper does not renew');
     await sleep(50);
@@ -39,12 +73,12 @@ if (keeper !== undefined) {
   await first.close();
 }
 
-onMessage('stop', () => callers.forEach((caller) => caller.stop()));
+onMessage('stop', () => crew.stop());
 onMessage('stall', (lasts) => void stall(Number(lasts)));
 report('ready');
 
-await Promise.all(callers.map((caller) => caller.run()));
-await semaphore.close();
+await crew.start();
+await crew.close();
 await keeper?.close();
 watch.stop();
 recorder.close();

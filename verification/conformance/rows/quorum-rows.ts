@@ -6,7 +6,7 @@ import { SEVERAL_SERVERS, tamperingBy } from '../../../test/conformance/rows/red
 const LACKS: Lacks = {
   ...SEVERAL_SERVERS,
   keys: 'they are on several servers',
-  push: 'nobody hands permits on, so nothing is pushed',
+  push: 'a release hands no permit on, so nothing is pushed',
   queue:
     'requests that wait ask again and again, in no order, and only their own process knows of them',
   'operator calls': 'a quorum offers none of them',

@@ -12,10 +12,7 @@ const ANSWER = 2000;
 /** For how long arrivals are kept, in milliseconds: longer than any call that is judged by them. */
 const KEPT = 20_000;
 
-/**
- * How long calls were on their way to the server: their process knows its clock no better than
- * that.
- */
+/** How long calls were on their way: a process knows the server's clock no better than that. */
 export class Arrivals {
   readonly #of = new Map<string, Arrival[]>();
 
@@ -27,9 +24,7 @@ export class Arrivals {
     this.#of.set(client, kept > 0 ? arrivals.slice(kept) : arrivals);
   }
 
-  /**
-   * The longest of those that a process may have had the last answer of, at any moment since then.
-   */
+  /** The longest way of a call whose answer may be the last that a process had since then. */
   longest(client: string, since: number): number {
     const arrivals = this.#of.get(client) ?? [];
     const last = arrivals.findLastIndex(({ at }) => at < since - ANSWER);

@@ -2,50 +2,45 @@ import type {
   HeldEvent,
   HistoryEvent,
   LostEvent,
+  Report,
   ServedEvent,
-  ServerEvent,
   Ticket,
 } from '../../history/events.js';
-import type { EndCause, LiveTicket, ServerModel, TicketWatcher } from './server-model.js';
+import type { EndCause, LiveTicket, TicketWatcher } from './modelled-semaphore.js';
+import type { ServerModel } from './server-model.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './report.js';
 
-/** One ticket in its holder's hands. */
+/** What a holder believes of its ticket. */
 export interface Hold {
   readonly process: string;
   readonly semaphore: string;
   readonly id: string;
   readonly token: number;
   readonly slots: readonly number[];
-  /** Until when its holder is certain of it, unless `over`. */
+  /** Until when its holder is certain of the ticket, unless `over`. */
   until: number;
-  /**
-   * When it must have been notified of the end at the latest: a wall clock that is stepped sets off
-   * no timer.
-   */
+  /** By when the holder must know of the end: a step of a wall clock sets off no timer. */
   noticeBy: number;
-  /** When it stopped believing: by release, or by notice of a loss. */
+  /** When the holder stopped believing: by release, or by notice of a loss. */
   over: number | undefined;
-  /** Why it was lost, if it was. */
+  /** The reason of its loss. */
   lost: string | undefined;
-  /**
-   * It was taken from its holder by what the contract names; from then on it counts for nothing.
-   */
+  /** An event that the contract names took the ticket: from then on the hold counts for nothing. */
   broken: { readonly cause: EndCause; readonly at: number } | undefined;
 }
 
 /** Milliseconds that a timer and the rates of two clocks may make. */
 const SLACK = 10;
 
-/** Until somebody has looked at a handle after its end. */
-const LOOK = 5;
+/** Milliseconds until the watch reads a handle after its end. */
+const READ = 5;
 
-/** What holders believe must be so. */
+/** The beliefs of holders must be true. */
 export class Beliefs implements TicketWatcher {
   readonly #troubles: Troubles;
   readonly #report: Report;
   readonly holds = new Map<string, Hold>();
-  /** Those of whom more can be heard. */
+  /** Holds that have not ended. */
   readonly #open = new Set<Hold>();
   readonly #ended = new Map<string, { readonly cause: EndCause; readonly at: number }>();
   readonly #lastOnSlot = new Map<string, Hold>();
@@ -53,8 +48,6 @@ export class Beliefs implements TicketWatcher {
   readonly #releasedAt = new Map<string, number>();
   readonly #ttls = new Map<string, number>();
   #next = Infinity;
-  #steppedBack = false;
-  #hasLostData = false;
 
   constructor(troubles: Troubles, report: Report) {
     this.#troubles = troubles;
@@ -82,7 +75,7 @@ export class Beliefs implements TicketWatcher {
         if (event.operation === 'release') this.#release(event.ticket ?? '', event.at);
         break;
       case 'server':
-        this.#onServer(event);
+        if (server.tokensRepeat) this.#lastOnSlot.clear();
         break;
       case 'served':
         if (event.client.endsWith('+keeper')) this.#judgeRenewal(event);
@@ -118,20 +111,17 @@ export class Beliefs implements TicketWatcher {
     this.#next = Infinity;
     for (const hold of this.#open) {
       const stalled = this.#troubles.stalledUntil(hold.process);
-      const due = Math.max(hold.noticeBy, stalled) + SLACK + LOOK;
+      const due = Math.max(hold.noticeBy, stalled) + SLACK + READ;
       if (now > due) {
         this.#open.delete(hold);
         const late = Math.round(now - hold.noticeBy);
-        this.#report(
-          'lost-late',
-          now,
-          `${hold.id} ended ${late} ms ago and its holder was not notified`,
-        );
+        const message = `${hold.id} ended ${late} ms ago and its holder was not notified`;
+        this.#report('lost-late', now, message);
       } else this.#next = Math.min(this.#next, due);
     }
   }
 
-  /** Whether anybody holds that ticket, and when they stopped. */
+  /** What the holder of that ticket believes. */
   find(id: string, token: number): Hold | undefined {
     return this.holds.get(`${id} ${token}`);
   }
@@ -140,7 +130,7 @@ export class Beliefs implements TicketWatcher {
     return over === undefined && until > at;
   }
 
-  /** Nobody may be certain of a ticket for longer than the server keeps it, as things stand now. */
+  /** No holder may be certain of a ticket for longer than the server keeps it. */
   #judgeExpiry(
     { id, token, semaphore, until, broken }: Hold,
     at: number,
@@ -151,61 +141,42 @@ export class Beliefs implements TicketWatcher {
     const left = ticket.expiresAt - server.timeAt(at);
     const more = until - at - left * 1.005 - 2;
     if (more <= 0) return;
-    this.#report(
-      'certainty',
-      at,
-      `${id} is believed in ${Math.round(more)} ms longer than the server keeps it`,
-    );
+    const message = `${id} is believed in ${Math.round(more)} ms longer than the server keeps it`;
+    this.#report('certainty', at, message);
   }
 
   #begin(process: string, at: number, ticket: Ticket, server: ServerModel): Hold {
     const { semaphore, id, token, slots, until } = ticket;
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
-    const hold: Hold = {
-      process,
-      semaphore,
-      id,
-      token,
-      slots,
-      until,
-      noticeBy: until,
-      over: undefined,
-      lost: undefined,
-      broken: undefined,
-    };
+    const open = { over: undefined, lost: undefined, broken: undefined };
+    const hold: Hold = { process, semaphore, id, token, slots, until, noticeBy: until, ...open };
     this.holds.set(key, hold);
     this.#judgeCertainty(hold, at, server);
     const end = this.#ended.get(key);
     if (end !== undefined && !['expired', 'released'].includes(end.cause)) hold.broken = end;
     else if (end !== undefined) this.#judgeEnd(hold, end, at);
-    // A lease may be over before its holder hears of it: nobody has believed in it.
+    // A lease may be over before its holder hears of it, and then counts for nothing.
     if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at, server);
     this.#open.add(hold);
-    this.#next = Math.min(this.#next, until + SLACK + LOOK);
+    this.#next = Math.min(this.#next, until + SLACK + READ);
     return hold;
   }
 
   #judgeSlots(hold: Hold, at: number, server: ServerModel): void {
     const certain = server.semaphores.get(hold.semaphore)?.certain !== false;
     for (const slot of hold.slots) {
-      const place = `${hold.semaphore} ${slot}`;
-      const other = this.#lastOnSlot.get(place);
-      this.#lastOnSlot.set(place, hold);
+      const key = `${hold.semaphore} ${slot}`;
+      const other = this.#lastOnSlot.get(key);
+      this.#lastOnSlot.set(key, hold);
       if (other === undefined || other.broken !== undefined || !certain) continue;
       if (this.isBelieved(other, at)) {
-        this.#report(
-          'exclusion',
-          at,
-          `${hold.id} and ${other.id} hold slot ${slot} of ${hold.semaphore}`,
-        );
+        const message = `${hold.id} and ${other.id} hold slot ${slot} of ${hold.semaphore}`;
+        this.#report('exclusion', at, message);
       }
       if (other.token >= hold.token && !this.#isDoubtful(other)) {
-        this.#report(
-          'fencing',
-          at,
-          `${hold.id} got token ${hold.token} on slot ${slot} after ${other.token}`,
-        );
+        const message = `${hold.id} got token ${hold.token} on slot ${slot} after ${other.token}`;
+        this.#report('fencing', at, message);
       }
     }
   }
@@ -216,27 +187,23 @@ export class Beliefs implements TicketWatcher {
     return end !== undefined && end.cause === 'lost';
   }
 
-  /** A ticket ended of which its holder is certain. */
+  /** A ticket must not end while its holder is certain of it. */
   #judgeEnd(hold: Hold, { cause, at: ended }: { cause: EndCause; at: number }, at: number): void {
-    // Read off clocks that run at different rates.
+    // The two times are of clocks that run at different rates.
     const margin = cause === 'expired' ? 1 + 0.006 * (at - ended) : 0;
     if (hold.over !== undefined && hold.over <= ended) return;
     if (hold.broken !== undefined || hold.until <= ended + margin) return;
     const more = Math.round(hold.until - ended);
-    this.#report(
-      'certainty',
-      at,
-      `${hold.id} was ${cause} ${more} ms before its holder's certainty ends`,
-    );
+    const message = `${hold.id} was ${cause} ${more} ms before its holder's certainty ends`;
+    this.#report('certainty', at, message);
   }
 
   #held({ ticket, token, until, at, process }: HeldEvent, server: ServerModel): void {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     const before = hold.until;
-    // Between its end and the timer that finds it an extension may still be confirmed: nobody has
-    // looked.
-    if (before < at - SLACK - LOOK && until > at) {
+    // Between the end and the timer that finds it, an extension may still be confirmed.
+    if (before < at - SLACK - READ && until > at) {
       this.#report('held-again', at, `${ticket} was held again after it was not`);
     }
     hold.until = until;
@@ -246,13 +213,10 @@ export class Beliefs implements TicketWatcher {
     const end = this.#ended.get(`${ticket} ${token}`);
     if (end !== undefined && until > before) this.#judgeEnd(hold, end, at);
     if (until > before) this.#judgeExpiry(hold, at, server);
-    this.#next = Math.min(this.#next, until + SLACK + LOOK);
+    this.#next = Math.min(this.#next, until + SLACK + READ);
   }
 
-  /**
-   * Whatever a holder has heard, it was sent before: nobody is certain for longer than a ttl from
-   * now.
-   */
+  /** A reply is older than the moment of its reading: no certainty is longer than a ttl. */
   #judgeCertainty(
     { id, token, until, semaphore, broken }: Hold,
     at: number,
@@ -261,21 +225,14 @@ export class Beliefs implements TicketWatcher {
     const ttl = this.#ttls.get(semaphore) ?? Infinity;
     const most = ttl * 1.01;
     if (until - at > most) {
-      this.#report(
-        'ttl',
-        at,
-        `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`,
-      );
+      const message = `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`;
+      this.#report('ttl', at, message);
     }
-    // Where tokens have begun again, its request may have got the very token once more: nobody can
-    // see that it was lost.
-    const same = this.#tokensRepeat && server.find(semaphore, id)?.token === token;
+    // Where tokens have begun again, its request may have got the same token: the loss cannot show.
+    const same = server.tokensRepeat && server.find(semaphore, id)?.token === token;
     if (broken !== undefined && until > broken.at + most && !same) {
-      this.#report(
-        'lost-silently',
-        at,
-        `${id} is believed in for more than a ttl after it was ${broken.cause}`,
-      );
+      const message = `${id} is believed in for more than a ttl after it was ${broken.cause}`;
+      this.#report('lost-silently', at, message);
     }
   }
 
@@ -284,7 +241,7 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     if (hold.lost !== undefined) this.#report('lost-twice', at, `${ticket} was lost twice`);
-    // A holder that gives back what has just run out may hear so from that call.
+    // A release just after the end may itself say that the ticket is lost.
     const atOnce = hold.over === at && hold.until <= at + SLACK;
     if (hold.over !== undefined && hold.lost === undefined && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);
@@ -308,7 +265,7 @@ export class Beliefs implements TicketWatcher {
     if (reason !== 'closed' && reason !== 'revoked' && !struck && natural) {
       this.#report('cause', at, `${ticket} was lost (${reason}) while nothing was wrong`);
     }
-    // Whatever failed, it is tried again well inside the lease.
+    // A failed extension is tried again well inside the lease.
     const reachable = this.#troubles.reachableFrom(process, hold.semaphore) + ttl / 6 + 300;
     if (reason === 'expired' && !stepped && struck && natural && at > reachable) {
       this.#report('no-retry', at, `${ticket} was lost though nothing was wrong for long enough`);
@@ -316,20 +273,6 @@ export class Beliefs implements TicketWatcher {
     hold.lost = reason;
     hold.over ??= at;
     this.#open.delete(hold);
-  }
-
-  /**
-   * Tokens begin at the server's clock: where that is behind, and the data are lost, they may be
-   * lower.
-   */
-  #onServer({ change, step = 0 }: ServerEvent): void {
-    if (change === 'stepped') this.#steppedBack ||= step < 0;
-    else this.#hasLostData = true;
-    if (this.#tokensRepeat) this.#lastOnSlot.clear();
-  }
-
-  get #tokensRepeat(): boolean {
-    return this.#steppedBack && this.#hasLostData;
   }
 
   #release(ids: string, at: number): void {
@@ -342,7 +285,7 @@ export class Beliefs implements TicketWatcher {
     }
   }
 
-  /** A keeper sends no renewal of what its holder has released. */
+  /** A keeper sends no renewal of a ticket that its holder has released. */
   #judgeRenewal({ at, tickets = [], sent = at }: ServedEvent): void {
     for (const { id } of tickets) {
       const late = sent - (this.#releasedAt.get(id) ?? Infinity);

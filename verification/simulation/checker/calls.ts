@@ -3,44 +3,42 @@ import type {
   HistoryEvent,
   InvokeEvent,
   OkEvent,
+  Report,
   ServedEvent,
   UnknownEvent,
 } from '../../history/events.js';
 import { Arrivals } from './arrivals.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './report.js';
 
 interface OpenCall {
   readonly event: InvokeEvent;
   due: number;
 }
 
-/** The contract's own limit for calls that have none of their caller's, in milliseconds. */
+/** Milliseconds that the contract gives a call without a timeout. */
 const CALL_LIMIT = 5000;
 
-/** What a call may be late by: 50 ms, and what a few timers in a row may add. */
+/** Milliseconds by which a call may be late: 50, and some for a few timers in a row. */
 const SLACK = 60;
 
-/**
- * What clocks that run apart may make since a process last heard of the server, in milliseconds.
- */
+/** Milliseconds by which clocks may run apart since a process last heard of the server. */
 const APART = 1000;
 
-/** No call outlives its own time, whatever server and network do. */
+/** No call outlives its time, whatever server and network do. */
 export class Calls {
   readonly #troubles: Troubles;
   readonly #report: Report;
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
   /**
-   * When the last setLimit of a process on a semaphore may act at the latest, since when it has its
-   * object, and when it last heard of the server through that.
+   * By process and semaphore: when the last setLimit may act at the latest, since when the process
+   * has its object, and when it last heard of the server through that.
    */
   readonly #settled = new Map<string, number>();
   readonly #opened = new Map<string, number>();
   readonly #heard = new Map<string, number>();
   readonly #arrivals = new Arrivals();
-  /** Those of whose objects the first setLimit could not yet say until when it may act. */
+  /** Objects whose first setLimit had no time of the server to name. */
   readonly #timeless = new Set<string>();
   #stepped = false;
   #next = Infinity;
@@ -54,11 +52,11 @@ export class Calls {
     if (event.type === 'run') {
       for (const { name, ttl } of event.semaphores) this.#ttls.set(name, ttl);
     } else if (event.type === 'invoke') {
-      const place = `${event.process} ${event.semaphores[0]}`;
-      if (event.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
+      const object = `${event.process} ${event.semaphores[0]}`;
+      if (event.operation === 'set-limit' && !this.#heard.has(object)) this.#timeless.add(object);
       if (event.operation === 'close') {
-        this.#opened.set(place, event.at);
-        this.#heard.delete(place);
+        this.#opened.set(object, event.at);
+        this.#heard.delete(object);
       }
       const rate = this.#troubles.rates.get(event.process) ?? 1;
       const due = event.at + this.#limitOf(event) / rate + SLACK;
@@ -101,10 +99,10 @@ export class Calls {
     return false;
   }
 
-  /** What strikes others, or other semaphores, must not fail it. */
+  /** A fault of other processes, or of other semaphores, must not fail a call. */
   #judgeFailure({ process, call, at, error }: UnknownEvent): void {
     const event = this.#open.get(`${process} ${call}`)?.event;
-    // More permits than a limit that somebody has set since.
+    // The limit was lowered, and is below the permits of the request.
     if (event === undefined || error.startsWith('RangeError')) return;
     if (this.#troubles.struckUntil(process, ...event.semaphores) >= event.at) return;
     this.#report('failure', at, `${event.operation} ${process} ${call} failed: ${error}`);
@@ -115,54 +113,43 @@ export class Calls {
     const event = this.#open.get(key)?.event;
     this.#open.delete(key);
     for (const name of event?.semaphores ?? []) {
-      const place = `${process} ${name}`;
+      const object = `${process} ${name}`;
       if (event?.operation === 'set-limit') {
-        // Its time, which the call names, may end later than the call itself.
+        // The time that the call names may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
-        // A wall clock that was stepped since the process last heard of the server may have been a
-        // machine that slept.
-        const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(place) ?? 0);
+        // A step of the wall clock looks like a machine that slept.
+        const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(object) ?? 0);
         const age = this.#arrivals.longest(process, event.at);
         const settled = stepped ? Infinity : Math.max(at, due) + age + APART;
-        this.#settled.set(place, Math.max(settled, this.#settled.get(place) ?? 0));
-      } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, place)) {
-        this.#heard.set(place, at);
+        this.#settled.set(object, Math.max(settled, this.#settled.get(object) ?? 0));
+      } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, object)) {
+        this.#heard.set(object, at);
       }
     }
   }
 
-  /**
-   * A caller whose call failed must not find that it takes effect later: somebody else may have
-   * called since.
-   */
+  /** A call that failed must not take effect later: another process may have called since. */
   #judgeEffect({ client, semaphore, at, notAfter }: ServedEvent): void {
-    const place = `${client} ${semaphore}`;
+    const object = `${client} ${semaphore}`;
     const calls = [...this.#open.values()].map(({ event }) => event);
     const open = calls.some(
-      (call) =>
-        call.process === client &&
-        call.operation === 'set-limit' &&
-        call.semaphores.includes(semaphore),
+      ({ process, operation, semaphores }) =>
+        process === client && operation === 'set-limit' && semaphores.includes(semaphore),
     );
-    const settled = this.#settled.get(place);
-    // The first call of an object knows no clock of the server; and one that was stepped nobody
-    // knows.
-    const timeless = notAfter === undefined && this.#timeless.has(place);
+    const settled = this.#settled.get(object);
+    // The first call of an object knows no clock of the server, and no process knows of a step.
+    const timeless = notAfter === undefined && this.#timeless.has(object);
     if (open || settled === undefined || this.#stepped || timeless || at <= settled) return;
-    // What was killed has heard nothing.
+    // A killed process has heard nothing.
     if (this.#troubles.isDead(client)) return;
     const late = Math.round(at - settled);
-    this.#report(
-      'late-effect',
-      at,
-      `a setLimit of ${client} acts ${late} ms too late after it has ended`,
-    );
+    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after its end`);
   }
 
   /** Whether a call has certainly asked the server, through the object that is open now. */
-  #asksThrough({ operation, at }: InvokeEvent, place: string): boolean {
+  #asksThrough({ operation, at }: InvokeEvent, object: string): boolean {
     const asks = ['acquire', 'try', 'all', 'keyed', 'adopt', 'revoke'].includes(operation);
-    return asks && at >= (this.#opened.get(place) ?? 0);
+    return asks && at >= (this.#opened.get(object) ?? 0);
   }
 
   #limitOf({ operation, timeout, semaphores }: InvokeEvent): number {

@@ -1,4 +1,4 @@
-import type { HistoryEvent, Violation } from '../../history/events.js';
+import type { HistoryEvent, Report, Violation } from '../../history/events.js';
 import { Beliefs } from './beliefs.js';
 import { Calls } from './calls.js';
 import { Leftovers } from './leftovers.js';
@@ -6,8 +6,8 @@ import { ServerModel } from './server-model.js';
 import { Troubles } from './troubles.js';
 
 /**
- * Reads a history, event by event, and says at once which promise was not kept. It knows the
- * contract and the history, and nothing of src.
+ * Reads a history, event by event, and reports a broken promise at once. It knows the contract and
+ * the history, and nothing of src.
  */
 export class Checker {
   readonly violations: Violation[] = [];
@@ -18,20 +18,17 @@ export class Checker {
   readonly #leftovers: Leftovers;
 
   constructor() {
-    const report = (rule: string, at: number, message: string): void =>
-      void this.violations.push({ rule, at, message });
+    const report: Report = (rule, at, message) => void this.violations.push({ rule, at, message });
     this.#beliefs = new Beliefs(this.#troubles, report);
     this.#server = new ServerModel(report, this.#beliefs);
     this.#calls = new Calls(this.#troubles, report);
-    this.#leftovers = new Leftovers(
-      {
-        troubles: this.#troubles,
-        server: this.#server,
-        beliefs: this.#beliefs,
-        calls: this.#calls,
-      },
-      report,
-    );
+    const [troubles, server, beliefs, calls] = [
+      this.#troubles,
+      this.#server,
+      this.#beliefs,
+      this.#calls,
+    ];
+    this.#leftovers = new Leftovers({ troubles, server, beliefs, calls }, report);
   }
 
   read(event: HistoryEvent): void {
@@ -46,7 +43,7 @@ export class Checker {
     if (event.type === 'final') this.#readFinal(event);
   }
 
-  /** So much time has passed, whether anything happened or not. */
+  /** Time has passed, with or without an event. */
   passTo(now: number): void {
     this.#beliefs.passTo(now);
     this.#calls.passTo(now);

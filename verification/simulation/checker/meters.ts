@@ -1,4 +1,4 @@
-import type { RateTerms, SemaphoreTerms } from '../../history/events.js';
+import type { RateSettings, SemaphoreSettings } from '../../history/events.js';
 
 type Units = Readonly<Record<string, number>>;
 
@@ -7,19 +7,20 @@ interface Priced {
   readonly cost?: Units | undefined;
 }
 
-/** From that time on a bucket drains at that speed, in units a millisecond. */
+/** A price that came in, and the speed at which the bucket drains from then on. */
 interface Entry {
   readonly at: number;
+  /** Units a millisecond. */
   readonly speed: number;
-  /** What came in then, as is known by now. */
+  /** As it is known by now. */
   price: number;
 }
 
-/** What the grant of a ticket was charged. */
+/** The price of a ticket. */
 interface Charge {
   readonly entry: Entry;
   readonly price: number;
-  /** How much must leave the bucket, since it began, until all of this has; 0: unknown. */
+  /** How much must have left the bucket when all of the price has; 0: unknown. */
   mark: number;
 }
 
@@ -29,36 +30,36 @@ const EXACT = 0.002;
 /**
  * A bucket that a rate or a budget drains. Its level is bounded from both sides:
  *
- * - Never above: by the least that any server must count. Each ticket is charged what it turned out
- *   to have spent, from its grant on, and a debt from its release on. If the bucket has room by
- *   that at each grant, no window has more than its amount and burst.
- * - Never held back: by the most that any server may count. Of what was not spent only that comes
- *   back which is certainly in the bucket still.
+ * - The least that any server must count: the units that a ticket turned out to have spent, from
+ *   its grant on, and a debt from its release on. If the bucket has room by that at each grant, no
+ *   window has more than its amount and burst.
+ * - The most that any server may count: of the unspent units only those come back that are
+ *   certainly in the bucket still. A request that fits by that must not be held back.
  */
 class Bucket {
   readonly #charges = new Map<string, Charge>();
-  #terms: RateTerms | undefined;
+  #rate: RateSettings | undefined;
   #entries: Entry[] = [];
   #high = 0;
   #highAt = 0;
   #gone = 0;
   #isSure = true;
 
-  constructor(terms: RateTerms | undefined) {
-    this.#terms = terms;
+  constructor(rate: RateSettings | undefined) {
+    this.#rate = rate;
   }
 
-  /** What is in the bucket stays there; where no terms count, it is emptied. */
-  change(terms: RateTerms | undefined, now: number): void {
+  /** The bucket keeps its level; without a rate it is emptied. */
+  change(rate: RateSettings | undefined, now: number): void {
     this.#drain(now);
     for (const charge of this.#charges.values()) charge.mark = 0;
-    this.#terms = terms;
-    if (terms !== undefined) return void this.#entries.push(this.#entry(0, now));
+    this.#rate = rate;
+    if (rate !== undefined) return void this.#entries.push(this.#entry(0, now));
     this.#entries = [];
     this.#high = 0;
   }
 
-  /** How much a server counts at most is unknown from now on. */
+  /** The most that a server may count is unknown from now on. */
   doubt(): void {
     this.#isSure = false;
   }
@@ -66,7 +67,7 @@ class Bucket {
   /** @returns whether there was room */
   charge(id: string, price: number, now: number): boolean {
     this.#charges.delete(id);
-    if (this.#terms === undefined || price === 0) return true;
+    if (this.#rate === undefined || price === 0) return true;
     const hasRoom = this.#fits(price, this.#least(now));
     const entry = this.#add(price, now);
     this.#charges.set(id, { entry, price, mark: this.#gone + this.#high });
@@ -76,7 +77,7 @@ class Bucket {
   settle(id: string, spent: number | undefined, now: number): void {
     const charge = this.#charges.get(id);
     this.#charges.delete(id);
-    if (this.#terms === undefined || spent === undefined) return;
+    if (this.#rate === undefined || spent === undefined) return;
     const { price, entry, mark } = charge ?? { price: 0, mark: 0 };
     if (spent > price) this.#add(spent - price, now);
     if (entry === undefined || spent >= price) return;
@@ -95,18 +96,18 @@ class Bucket {
 
   /** Whether there is certainly room. */
   mayPay(price: number, now: number): boolean {
-    if (this.#terms === undefined || price === 0) return true;
+    if (this.#rate === undefined || price === 0) return true;
     this.#drain(now);
     return this.#isSure && this.#fits(price, this.#high + 2 * EXACT * this.#speed);
   }
 
   get #speed(): number {
-    return this.#terms === undefined ? 0 : this.#terms.permits / this.#terms.per;
+    return this.#rate === undefined ? 0 : this.#rate.permits / this.#rate.per;
   }
 
   /** A price above the burst has room in the empty bucket. */
   #fits(price: number, level: number): boolean {
-    const burst = Math.max(this.#terms?.burst ?? Infinity, price);
+    const burst = Math.max(this.#rate?.burst ?? Infinity, price);
     return level + price <= burst + EXACT * this.#speed + 1e-6;
   }
 
@@ -130,7 +131,7 @@ class Bucket {
     this.#highAt = now;
   }
 
-  /** What left it empty long ago counts no more, whatever is known later. */
+  /** Entries from before a moment with an empty bucket count no longer. */
   #least(now: number): number {
     let [level, first] = [0, 0];
     this.#entries.forEach(({ price, speed, at }, i) => {
@@ -147,17 +148,17 @@ class Bucket {
 /** The name of the rate among the budgets. */
 const RATE = '';
 
-/** The rate and the budgets of one semaphore: what each has been charged, by the server's clock. */
+/** The rate and the budgets of one semaphore, by the server's clock. */
 export class Meters {
   readonly #buckets = new Map<string, Bucket>();
   #time = -Infinity;
-  /** What has passed on the server's clock, whenever it was set back. */
+  /** Time that has passed on the server's clock, whenever it was set back. */
   #passed = 0;
 
-  constructor({ rate, budgets = {} }: SemaphoreTerms) {
+  constructor({ rate, budgets = {} }: SemaphoreSettings) {
     if (rate !== undefined) this.#buckets.set(RATE, new Bucket(rate));
-    for (const [name, terms] of Object.entries(budgets)) {
-      this.#buckets.set(name, new Bucket(terms));
+    for (const [name, budget] of Object.entries(budgets)) {
+      this.#buckets.set(name, new Bucket(budget));
     }
   }
 
@@ -167,14 +168,14 @@ export class Meters {
     this.#time = time;
   }
 
-  /** Null: none counts from now on. */
-  change(terms: RateTerms | null, name: string = RATE): void {
+  /** Null: there is none from now on. */
+  change(rate: RateSettings | null, name: string = RATE): void {
     const bucket = this.#buckets.get(name) ?? new Bucket(undefined);
-    bucket.change(terms ?? undefined, this.#passed);
+    bucket.change(rate ?? undefined, this.#passed);
     this.#buckets.set(name, bucket);
   }
 
-  /** @returns the names of those that had no room for it */
+  /** @returns the names of the buckets without room */
   charge(id: string, asked: Priced): string[] {
     const over = [...this.#buckets].filter(
       ([name, bucket]) => !bucket.charge(id, priceOf(asked, name), this.#passed),
@@ -192,7 +193,7 @@ export class Meters {
     for (const bucket of this.#buckets.values()) bucket.rename(before, id);
   }
 
-  /** Whether all certainly have room for it. */
+  /** Whether every bucket certainly has room. */
   mayPay(asked: Priced): boolean {
     return [...this.#buckets].every(([name, bucket]) =>
       bucket.mayPay(priceOf(asked, name), this.#passed),

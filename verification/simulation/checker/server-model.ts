@@ -1,58 +1,17 @@
 import {
   clientOf,
   type HistoryEvent,
-  type SemaphoreTerms,
+  type Report,
+  type SemaphoreSettings,
   type ServedEvent,
-  type ServedGrant,
-  type ServedOrder,
-  type ServedRequest,
   type ServerEvent,
 } from '../../history/events.js';
-import { Meters } from './meters.js';
-import type { Report } from './report.js';
-import { comesFirst, groupOf, isSameFlow, type Ordered, Turns } from './turns.js';
-
-/** A ticket as the server's own answers show it. */
-export interface LiveTicket {
-  readonly semaphore: string;
-  readonly id: string;
-  readonly token: number;
-  readonly slots: readonly number[];
-  /** Undefined: the request is not known. */
-  readonly group: string | undefined;
-  /** True time of its grant. */
-  readonly grantedAt: number;
-  /** By the server's clock. */
-  expiresAt: number;
-  /**
-   * Its end may come early, because since its renewal the clock was stepped, or old data came back.
-   */
-  doubtful: boolean;
-  /** It came back with old data, whether anybody still wants it or not. */
-  restored?: boolean;
-}
-
-export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' | 'stepped';
-
-export interface TicketWatcher {
-  /** `at`: when it ended; `now`: when that is seen. */
-  onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number, now: number): void;
-  /** It is there again, with old data. */
-  onTicketBack(ticket: LiveTicket): void;
-}
-
-export interface Waiter {
-  readonly id: string;
-  readonly permits: number;
-  readonly order: ServedOrder | undefined;
-  readonly cost: ServedRequest['cost'];
-  readonly arrival: number;
-  /** It came back with old data, whether anybody still wants it or not. */
-  restored?: boolean;
-}
-
-/** How long a process's requests count without a sign of life from it, in milliseconds. */
-const WAITER_LEASE = 5000;
+import {
+  type LiveTicket,
+  ModelledSemaphore,
+  SILENT,
+  type TicketWatcher,
+} from './modelled-semaphore.js';
 
 /** How long a call may be on its way, in milliseconds. */
 const ON_ITS_WAY = 14_000;
@@ -60,494 +19,27 @@ const ON_ITS_WAY = 14_000;
 /** How long an answer or a push may be on its way to a process, in milliseconds. */
 const NEWS = 2000;
 
-const nothing = (): void => undefined;
-const silent: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
-
-interface Grant extends ServedGrant {
-  /** Undefined: as many as the request that waited asked for. */
-  readonly permits?: number;
-}
-
-/**
- * What one semaphore must be on the server, by the calls that it served: who holds, who waits, in
- * which order.
- */
-export class ModelledSemaphore {
-  readonly name: string;
-  readonly tickets = new Map<string, LiveTicket>();
-  queue: Waiter[] = [];
-  limit: number;
-  readonly #leases = new Map<string, number>();
-  /** A request of the call had waited before. */
-  #recalled = false;
-  readonly #revoked = new Set<string>();
-  /** Their process was silent for too long: they may be gone, until they are asked for again. */
-  readonly #dropped = new Set<string>();
-  /**
-   * False once places in the queue may be of two clocks: that of before a loss of data, and an
-   * earlier one.
-   */
-  ordered = true;
-  /**
-   * False while a ticket may be there that had ended before the clock was set back: whether it was
-   * dropped is unknown.
-   */
-  certain = true;
-  readonly #terms: SemaphoreTerms;
-  readonly #meters: Meters;
-  /** Permits that each group may hold. */
-  #cap: number | undefined;
-  readonly #wereCapped = new WeakSet<Waiter>();
-  readonly #turns = new Turns<Waiter>();
-  /** When it is certain again, by the server's clock. */
-  doubtedUntil = -Infinity;
-  #now = 0;
-  #problem: (rule: string, message: string) => void = nothing;
-  /** Of what does not depend on which tickets have ended. */
-  #certainProblem: (rule: string, message: string) => void = nothing;
-  #watcher: TicketWatcher = silent;
-
-  constructor(terms: SemaphoreTerms) {
-    this.name = terms.name;
-    this.limit = terms.limit;
-    this.#terms = terms;
-    this.#meters = new Meters(terms);
-    this.#cap = terms.groupLimit;
-  }
-
-  get used(): number {
-    let used = 0;
-    for (const { slots } of this.tickets.values()) used += slots.length;
-    return used;
-  }
-
-  /** Whether a request still counts. */
-  isAlive({ id }: Waiter): boolean {
-    return (this.#leases.get(clientOf(id)) ?? -Infinity) > this.#now;
-  }
-
-  /** Until when its process's requests count, by the server's clock. */
-  aliveUntil({ id }: Waiter): number {
-    return this.#leases.get(clientOf(id)) ?? -Infinity;
-  }
-
-  /** Waiters that count and may be served at all, in their order. */
-  waiting(): Waiter[] {
-    return this.queue.filter((one) => this.#counts(one));
-  }
-
-  #hasRoom(asked: Ordered): boolean {
-    if (this.#cap === undefined) return true;
-    let held = asked.permits;
-    for (const { group, slots } of this.tickets.values()) {
-      if (group === groupOf(asked)) held += slots.length;
-    }
-    return held <= this.#cap;
-  }
-
-  /** Its group may not hold what the first of its flow asks for: others come before it. */
-  #isCapped(one: Waiter, among: readonly Waiter[] = this.queue): boolean {
-    if (this.#cap === undefined) return false;
-    const upTo = among.slice(0, among.indexOf(one) + 1);
-    const isCapped = upTo.some((other) => isSameFlow(other, one) && !this.#hasRoom(other));
-    if (isCapped) this.#wereCapped.add(one);
-    return isCapped;
-  }
-
-  #counts(one: Waiter): boolean {
-    return one.permits <= this.limit && this.isAlive(one) && !this.#dropped.has(one.id);
-  }
-
-  apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
-    this.#watcher = watcher;
-    this.#now = event.time;
-    this.#expire(event);
-    for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
-    if (event.time > this.doubtedUntil) this.certain = true;
-    this.#meters.passTo(event.time);
-    this.#certainProblem = (rule, message) => report(rule, event.at, message);
-    this.#problem = (rule, message) => {
-      if (this.certain) report(rule, event.at, message);
-    };
-    switch (event.operation) {
-      case 'acquire':
-        this.#acquire(event);
-        break;
-      case 'extend':
-        this.#extend(event);
-        break;
-      case 'release':
-        this.#release(event);
-        break;
-      case 'revoke':
-        this.#revoke(event);
-        break;
-      case 'setLimit':
-        this.#judgeTime(event, event.late === true);
-        if (event.late !== true) this.limit = event.newLimit ?? this.limit;
-        break;
-      case 'setRate':
-      case 'setGroupLimit':
-        this.#judgeTime(event, event.late === true);
-        if (event.late !== true) this.#setTerms(event);
-        break;
-      case 'adopt':
-        this.#adopt(event);
-        break;
-    }
-    if (event.operation !== 'acquire') this.#grantAll(event, event.grants);
-    // What time alone allows is granted when the head asks again, and not by every extension.
-    if (event.operation !== 'extend' || this.#meters.areNone) this.#judgeIdle();
-  }
-
-  #setTerms({ newRate, budget, newGroupLimit }: ServedEvent): void {
-    if (newRate !== undefined) this.#meters.change(newRate, budget);
-    if (newGroupLimit !== undefined) this.#cap = newGroupLimit ?? undefined;
-  }
-
-  /**
-   * The clock is set back from that time: what has ended by then may be there or not, until it has
-   * ended again.
-   */
-  doubt(before: number): void {
-    for (const { expiresAt } of this.tickets.values()) {
-      if (expiresAt <= before) this.doubtUntil(expiresAt);
-    }
-    for (const one of this.queue) if (this.aliveUntil(one) <= before) this.#dropped.add(one.id);
-  }
-
-  doubtUntil(time: number): void {
-    this.certain = false;
-    this.doubtedUntil = Math.max(this.doubtedUntil, time);
-  }
-
-  /** Nothing was served that may explain what has changed. */
-  #expire({ at, time }: ServedEvent): void {
-    for (const ticket of this.tickets.values()) {
-      if (ticket.expiresAt > time) continue;
-      this.tickets.delete(ticket.id);
-      const cause = ticket.doubtful ? 'stepped' : 'expired';
-      const ended = ticket.doubtful ? at : at - (time - ticket.expiresAt);
-      this.#watcher.onTicketEnd(ticket, cause, ended, at);
-    }
-  }
-
-  #acquire(event: ServedEvent): void {
-    const { requests = [], time, ttl = 0 } = event;
-    const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
-    this.#judgeTime(event, late);
-    if (!late) this.#enqueueAgain(requests, event);
-    const fresh = requests.filter(
-      ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
-    );
-    for (const { id, verdict } of requests) {
-      if (verdict === 'granted' && this.tickets.has(id) && fresh.some((one) => one.id === id)) {
-        this.#problem('idempotent', `${id} was granted another ticket while it had one`);
-      }
-    }
-    for (const request of requests) this.#renew(request, event);
-    const own = fresh.map(({ id, permits, token = 0, slots = [] }) => {
-      return { id, permits, token, slots, expiresAt: time + ttl };
-    });
-    this.#grantAll(event, [...own, ...event.grants]);
-    this.#enqueue(requests, event);
-    this.#judgeBusy(requests);
-  }
-
-  #renew({ id, verdict, slots = [] }: ServedRequest, { time, ttl = 0 }: ServedEvent): void {
-    const ticket = this.tickets.get(id);
-    if (verdict !== 'granted' || ticket === undefined) return;
-    if (slots.join() !== ticket.slots.join()) {
-      this.#problem('idempotent', `${id} had slots ${ticket.slots.join()} and got ${slots.join()}`);
-    }
-    ticket.expiresAt = time + ttl;
-    ticket.doubtful = false;
-  }
-
-  /** What was dropped returns to the place that it names. */
-  #enqueueAgain(requests: readonly ServedRequest[], event: ServedEvent): void {
-    for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
-      if (arrival === undefined || verdict === 'late') continue;
-      // A command that came twice and named no place may have given it another one meanwhile.
-      if (place === arrival && this.#dropped.has(id)) this.#leave(id);
-      this.#place({ id, permits, order, cost, arrival });
-      this.#dropped.delete(id);
-    }
-    const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
-    this.#recalled = own !== undefined;
-    if (own !== undefined) this.#keepLease(clientOf(own.id), event);
-  }
-
-  /**
-   * The requests of a client that has asked count until 5 s after now, or after its turn. Where it
-   * asks for new requests alone, it may sleep for others until later.
-   */
-  #keepLease(client: string, { time, turnAt }: ServedEvent): void {
-    const known = this.#leases.get(client) ?? -Infinity;
-    const until = Math.max(time, turnAt ?? time) + WAITER_LEASE;
-    const isLast = this.#recalled && turnAt !== undefined;
-    this.#leases.set(client, isLast ? until : Math.max(until, known));
-  }
-
-  #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {
-    for (const { id, permits, order, cost, arrival, place, verdict } of requests) {
-      if (verdict === 'queued') {
-        // A request that never heard of its place gets a new one after it was dropped.
-        if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
-        this.#place({ id, permits, order, cost, arrival: place ?? Infinity });
-        this.#dropped.delete(id);
-        this.#keepLease(clientOf(id), event);
-      } else if (verdict !== 'late') this.#leave(id);
-    }
-  }
-
-  #place(waiter: Waiter): void {
-    if (this.tickets.has(waiter.id) || this.queue.some(({ id }) => id === waiter.id)) return;
-    const at = this.queue.findIndex(({ arrival }) => arrival > waiter.arrival);
-    this.queue.splice(at < 0 ? this.queue.length : at, 0, waiter);
-    this.#turns.noteWaiting(this.queue.length);
-  }
-
-  #leave(id: string): void {
-    this.queue = this.queue.filter((one) => one.id !== id);
-  }
-
-  /** In the order in which they were given. */
-  #grantAll(event: ServedEvent, grants: readonly Grant[]): void {
-    const inOrder = grants.toSorted((a, b) => a.token - b.token);
-    for (const grant of inOrder) this.#grant(event, grant);
-  }
-
-  #grant(event: ServedEvent, grant: Grant): void {
-    const { at } = event;
-    const place = this.queue.find((one) => one.id === grant.id);
-    const { id, token, slots, expiresAt, permits = place?.permits } = grant;
-    const asked = place ?? event.requests?.find((one) => one.id === id);
-    this.#judgeOrder(id, place, asked, event);
-    if (asked !== undefined) {
-      this.#judgeTurns(id, asked);
-      this.#judgeTerms(id, asked);
-    }
-    const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
-    if (taken.size + slots.length > this.limit) {
-      this.#problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
-    }
-    const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
-    const distinct = new Set(slots).size === slots.length;
-    if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
-      this.#problem(
-        'slots',
-        `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
-      );
-    }
-    const group = asked && groupOf(asked);
-    const ticket = { semaphore: this.name, id, token, slots, group, grantedAt: at };
-    this.tickets.set(id, { ...ticket, expiresAt, doubtful: false });
-    this.#leave(id);
-  }
-
-  /** All or none over the rate and every budget, and no group above its limit. */
-  #judgeTerms(id: string, asked: Waiter | ServedRequest): void {
-    if (!this.#hasRoom(asked)) {
-      this.#problem('cap', `${id} makes group '${groupOf(asked)}' hold more than ${this.#cap}`);
-    }
-    for (const name of this.#meters.charge(id, asked)) {
-      this.#certainProblem('budget', `${id} was granted, which ${name} does not allow yet`);
-    }
-  }
-
-  #judgeOrder(
-    id: string,
-    place: Waiter | undefined,
-    asked: Ordered | undefined,
-    { requests = [] }: ServedEvent,
-  ): void {
-    if (!this.ordered) return;
-    // A process that asks for another permit just now is there: what it asked for before may be
-    // dropped or not.
-    const asks = requests.some(
-      (one) => one.verdict !== 'late' && clientOf(one.id) === clientOf(id),
-    );
-    if (place !== undefined && !this.isAlive(place) && !asks) {
-      this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
-    }
-    const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
-    const passed = this.#terms.groups
-      ? this.#firstBefore(asked, place)
-      : ahead.find((one) => this.#counts(one));
-    if (passed !== undefined)
-      this.#problem('order', `${id} was granted before ${passed.id}, which waits`);
-  }
-
-  /** One that must be granted before it whatever groups got until now. */
-  #firstBefore(asked: Ordered | undefined, place: Waiter | undefined): Waiter | undefined {
-    if (asked === undefined) return undefined;
-    const arrival = place?.arrival ?? Infinity;
-    return this.queue.find(
-      (one) =>
-        this.#counts(one) &&
-        comesFirst(one, asked, arrival) &&
-        (isSameFlow(one, asked) || !this.#isCapped(one)),
-    );
-  }
-
-  /** Every other request whose process lives is granted within a bound of grants. */
-  #judgeTurns(id: string, granted: Ordered): void {
-    for (const one of this.queue) {
-      if (one.id === id || !this.#counts(one) || this.#isCapped(one)) this.#turns.forget(one);
-      else if (this.#turns.isStarved(one, granted)) {
-        this.#problem('starved', `${one.id} waits while too many others are granted, now ${id}`);
-      }
-    }
-  }
-
-  #extend({ tickets = [], time, at, ttl = 0 }: ServedEvent): void {
-    for (const { id, token, there } of tickets) {
-      const ticket = this.tickets.get(id);
-      const live = ticket !== undefined && (token === undefined || token === ticket.token);
-      if (live !== there) {
-        this.#problem(
-          'extend',
-          `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`,
-        );
-      }
-      if (!live) continue;
-      if (!there) {
-        this.tickets.delete(id);
-        this.#watcher.onTicketEnd(ticket, 'stepped', at, at);
-      }
-      ticket.expiresAt = time + ttl;
-      ticket.doubtful = false;
-    }
-  }
-
-  #release({ tickets = [], at }: ServedEvent): void {
-    for (const { id, there, spent } of tickets) {
-      if (there && spent !== undefined) this.#meters.settle(id, spent);
-      const ticket = this.tickets.get(id);
-      if ((ticket !== undefined) !== there) {
-        this.#problem(
-          'release',
-          `${id} was ${there ? '' : 'not '}there, by the answer to its release`,
-        );
-      }
-      this.#leave(id);
-      if (ticket === undefined) continue;
-      this.tickets.delete(id);
-      this.#watcher.onTicketEnd(ticket, 'released', at, at);
-    }
-  }
-
-  #revoke({ tickets = [], at }: ServedEvent): void {
-    for (const { id, there } of tickets) {
-      const ticket = this.tickets.get(id);
-      if (ticket !== undefined && !there)
-        this.#problem('revoke', `${id} was there and not revoked`);
-      if (ticket === undefined && there && !this.#revoked.has(id)) {
-        this.#problem('revoke', `${id} was not there and was revoked`);
-      }
-      if (ticket === undefined) continue;
-      this.#revoked.add(id);
-      this.tickets.delete(id);
-      this.#watcher.onTicketEnd(ticket, 'revoked', at, at);
-    }
-  }
-
-  #adopt(event: ServedEvent): void {
-    this.#judgeTime(event, event.late === true);
-    const { adopted, at, time, ttl = 0 } = event;
-    if (adopted === undefined) return;
-    const { id, before, token, slots } = adopted;
-    const ticket = this.tickets.get(before);
-    if (ticket === undefined || slots.join() !== ticket.slots.join()) {
-      this.#problem(
-        'adopt',
-        `${before} became ${id} with slots ${slots.join()}, and was not there with them`,
-      );
-      return;
-    }
-    if (before !== id) {
-      this.tickets.delete(before);
-      this.#watcher.onTicketEnd(ticket, 'adopted', at, at);
-      this.#meters.rename(before, id);
-      const renamed = { ...ticket, id, token, slots, grantedAt: at, doubtful: false };
-      this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
-    } else {
-      ticket.expiresAt = time + ttl;
-      ticket.doubtful = false;
-    }
-  }
-
-  /** A caller that knows that a call is over must not find that it takes effect. */
-  #judgeTime({ notAfter = Infinity, time, operation }: ServedEvent, late: boolean): void {
-    if (late === time > notAfter) return;
-    const what = late ? 'refused as late before' : 'acted after';
-    this.#problem('late', `${operation} ${what} the time that it names: ${notAfter}, at ${time}`);
-  }
-
-  #judgeBusy(requests: readonly ServedRequest[]): void {
-    // What the dead wanted may be there still, at the limit of their group, and is not overtaken.
-    if (this.#cap !== undefined && this.queue.length > 0) return;
-    for (const request of requests) {
-      if (request.verdict !== 'busy' || !this.#fits(request) || this.waiting().length > 0) continue;
-      this.#problem('busy', `${request.id} was refused while permits were free`);
-    }
-  }
-
-  /** Whether nothing but its turn holds it back. */
-  #fits(asked: Waiter | ServedRequest): boolean {
-    const isFree = this.used + asked.permits <= this.limit;
-    return isFree && this.#hasRoom(asked) && this.#meters.mayPay(asked);
-  }
-
-  /**
-   * What is free goes to the first waiter, in the very call; and groups at their limit block no
-   * other. Where groups decide who is the first, each that may be must have what it asks for, and
-   * that whether the dead, who may be there, hold their group at its limit or not.
-   */
-  #judgeIdle(): void {
-    if (!this.ordered) return;
-    // Whether the server has seen that they were silent, nobody knows: they may be there and block.
-    if (this.queue.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
-    const waiting = this.waiting();
-    const first = waiting.filter((one) => one === waiting.find((other) => isSameFlow(one, other)));
-    const [heads = [], ...others] = [this.queue, waiting].map((among) =>
-      first.filter((one) => !this.#isCapped(one, among)),
-    );
-    const [head] = heads;
-    const mustServe = [heads, ...others].every(
-      (some) => some.length > 0 && some.every((one) => this.#fits(one)),
-    );
-    if (head === undefined || !mustServe) return;
-    const rule = this.#meters.areNone ? 'idle' : 'budget';
-    this.#problem(
-      heads.some((one) => this.#wereCapped.has(one)) ? 'cap' : rule,
-      `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
-    );
-  }
-}
-
-/** The one server: what it must hold, by its own answers. */
+/** The one server: the tickets and requests that it must hold, by its answers. */
 export class ServerModel {
   readonly semaphores = new Map<string, ModelledSemaphore>();
   readonly #report: Report;
   readonly #watcher: TicketWatcher;
-  readonly #terms = new Map<string, SemaphoreTerms>();
-  /** What was served since the data began. */
+  readonly #settings = new Map<string, SemaphoreSettings>();
+  /** The calls since the data began. */
   #log: ServedEvent[] = [];
   /** Its clock less true time, as of the last call. */
   #offset = 0;
-  /** The highest token of each semaphore, and of each of its slots. */
+  /** The highest token of each semaphore. */
   readonly #highest = new Map<string, number>();
   /**
-   * Whose requests were answered since the clock was last set forward, and since when; undefined:
-   * it never was.
+   * Clients with an answer since the clock was last set forward, and when; undefined: it never was.
    */
   #informed: Map<string, number> | undefined;
   #steppedBack = false;
   #hasLostData = false;
   #backward = { at: -Infinity, by: 0 };
-  #restarted = false;
+  /** Tokens begin at the server's clock: after a step back and a loss of data they may be lower. */
+  tokensRepeat = false;
 
   constructor(report: Report, watcher: TicketWatcher) {
     this.#report = report;
@@ -563,17 +55,14 @@ export class ServerModel {
     return now + this.#offset;
   }
 
-  /**
-   * By how much its clock was set back lately: calls that were sent before may act for so much
-   * longer.
-   */
+  /** How far its clock was set back lately: calls of before may act for that much longer. */
   backwardAt(now: number): number {
     return now < this.#backward.at + ON_ITS_WAY ? this.#backward.by : 0;
   }
 
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
-      for (const terms of event.semaphores) this.#terms.set(terms.name, terms);
+      for (const each of event.semaphores) this.#settings.set(each.name, each);
     } else if (event.type === 'served') {
       this.#offset = event.time - event.at;
       this.#log.push(event);
@@ -586,8 +75,8 @@ export class ServerModel {
   #of(name: string): ModelledSemaphore {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
-      semaphore = new ModelledSemaphore(this.#terms.get(name) ?? { name, limit: 1, ttl: 0 });
-      semaphore.ordered = !this.#restarted;
+      semaphore = new ModelledSemaphore(this.#settings.get(name) ?? { name, limit: 1, ttl: 0 });
+      semaphore.ordered = !this.tokensRepeat;
       this.semaphores.set(name, semaphore);
     }
     return semaphore;
@@ -633,10 +122,9 @@ export class ServerModel {
       const now = this.find(ticket.semaphore, ticket.id);
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
     }
-    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the
-    // promise leaves open.
+    // Tokens begin at the server's clock, which may be behind: the promise leaves that open.
     this.#hasLostData = true;
-    if (this.#steppedBack) this.#beginTokensAnew();
+    if (this.#steppedBack) this.#beginTokensAgain();
   }
 
   #replay(): void {
@@ -644,7 +132,7 @@ export class ServerModel {
     for (const event of this.#log) {
       if (event.time < latest) this.#doubtFrom(latest);
       latest = event.time;
-      this.#of(event.semaphore).apply(event, nothing, silent);
+      this.#of(event.semaphore).apply(event, () => undefined, SILENT);
     }
   }
 
@@ -652,9 +140,9 @@ export class ServerModel {
     for (const semaphore of this.semaphores.values()) semaphore.doubt(before);
   }
 
-  #beginTokensAnew(): void {
+  #beginTokensAgain(): void {
     this.#highest.clear();
-    this.#restarted = true;
+    this.tokensRepeat = true;
     for (const semaphore of this.semaphores.values()) semaphore.ordered = false;
   }
 
@@ -667,10 +155,7 @@ export class ServerModel {
     this.#informed = new Map();
   }
 
-  /**
-   * Whoever does not know yet that the clock was set forward takes a grant that is on its way for
-   * younger than it is.
-   */
+  /** A process without news of a clock set forward takes a grant for younger than it is. */
   #doubtNews({ at, semaphore, requests = [], grants, unheard }: ServedEvent): void {
     const informed = this.#informed;
     if (informed === undefined) return;
@@ -689,7 +174,7 @@ export class ServerModel {
     this.#steppedBack = true;
     this.#doubtFrom(this.timeAt(at) + by);
     this.#backward = { at, by: by + this.backwardAt(at) };
-    if (this.#hasLostData) this.#beginTokensAnew();
+    if (this.#hasLostData) this.#beginTokensAgain();
   }
 
   #markRestored(): void {

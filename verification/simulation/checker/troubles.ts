@@ -1,8 +1,8 @@
 import type { HistoryEvent } from '../../history/events.js';
 
-/** How long what a fault has delayed may still come, in milliseconds. */
+/** Milliseconds for which a fault may still show after its end. */
 const ECHO = new Map([
-  // A call that nobody answers is waited for this long.
+  // A call without an answer ends after this time.
   ['straggle', 5500],
   ['cut', 1000],
   ['slow', 3000],
@@ -16,19 +16,19 @@ const ECHO = new Map([
   ['damaged', 1500],
 ]);
 
-/** Until a process that stood still has noticed what broke meanwhile, in milliseconds. */
+/** Milliseconds until a process that stood still has noticed its broken connections. */
 const AWAKE = 50;
 
-/** After these an answer may reach nobody, though it was sent. */
+/** After these faults an answer may reach no process, though it was sent. */
 const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart-old']);
 
-/** What has struck whom, and when it was over. */
+/** The faults that struck processes and semaphores, and when they were over. */
 export class Troubles {
   readonly #dead = new Set<string>();
-  /** By process, or by 'of' and a semaphore; '' is everybody. */
+  /** By process, or by 'of' and a semaphore; '' is for all. */
   readonly #last = new Map<string, number>();
   readonly #repeating = new Map<string, number>();
-  /** When the network was itself again. */
+  /** When the network was well again. */
   readonly #calm = new Map<string, number>();
   readonly #stalled = new Map<string, number>();
   /** Wall clocks that were stepped. */
@@ -66,14 +66,13 @@ export class Troubles {
   }
 
   /**
-   * Until when anything may have struck the process in what it does with these semaphores, as of
-   * now; Infinity: something does.
+   * Until when a fault may have struck the process and these semaphores; Infinity: it still does.
    */
   struckUntil(process: string, ...semaphores: readonly string[]): number {
     return this.#latestOf(this.#last, process, semaphores);
   }
 
-  /** Since when it can speak with the server of that semaphore as ever; Infinity: it cannot now. */
+  /** Since when the process can reach the server of that semaphore; Infinity: it cannot now. */
   reachableFrom(process: string, semaphore: string): number {
     return this.#latestOf(this.#calm, process, [semaphore]);
   }
@@ -94,7 +93,7 @@ export class Troubles {
   }
 }
 
-/** How many faults are there now, and until when the others showed. */
+/** Counts the faults that last, and notes until when the others show. */
 function note(map: Map<string, number>, target: string, over: number, phase: string): void {
   const active = `${target} active`;
   const count = (map.get(active) ?? 0) + (phase === 'begin' ? 1 : -1);

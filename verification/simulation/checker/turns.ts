@@ -8,9 +8,9 @@ export interface Ordered {
   readonly order?: ServedOrder | undefined;
 }
 
-/** What was granted in the priority of a request since it waits. */
+/** The grants of its priority while a request waits. */
 interface Turn {
-  /** To the same flow, and to others. */
+  /** Grants to the same flow, and to others. */
   own: number;
   others: number;
   /** The largest cost of the same flow, and the least of any. */
@@ -21,27 +21,27 @@ interface Turn {
 /**
  * Counts for each waiting request how many grants of its priority came before its own.
  *
- * The bound follows from the order: a request that becomes the first of its flow comes after
- * virtual time by its cost. Each grant to others lifts virtual time, or takes a place among those
- * that wait, whose next request comes later by the least cost at least. So each of the places, and
- * one for newcomers that find a permit at once, has `1 + dearest / cheapest` grants before it at
- * most; and as many for each request of the same flow that was before it.
+ * The bound follows from the order: a request that becomes the first of its flow gets virtual time
+ * and its cost as its tag. Each grant to another flow lifts virtual time, or goes to a request with
+ * a lower tag, whose follower has a higher one by the least cost at least. So each waiting request,
+ * and one newcomer that finds a free permit, can take `1 + dearest / cheapest` grants before it;
+ * and as many again for each request of the same flow that was before it.
  */
 export class Turns<R extends Ordered> {
   readonly #of = new WeakMap<R, Turn>();
   #most = 0;
 
-  /** That many wait at once. */
+  /** So many requests wait at once. */
   noteWaiting(count: number): void {
     this.#most = Math.max(this.#most, count);
   }
 
-  /** It has left, or does not count for now: what it waited for is over. */
+  /** The request has left, or does not count for now. */
   forget(request: R): void {
     this.#of.delete(request);
   }
 
-  /** A permit was granted while this one waits: whether it waits for too long. */
+  /** Counts a grant to another request; gives whether this one waits for too long. */
   isStarved(request: R, granted: Ordered): boolean {
     const { priority } = orderOf(request);
     if (orderOf(granted).priority !== priority) return false;
@@ -58,7 +58,7 @@ export class Turns<R extends Ordered> {
   }
 }
 
-/** Whether by the rules of its order, arrival aside, one comes before the other in any case. */
+/** Whether a request comes before another in any case, whatever their groups got. */
 export function comesFirst(one: Ordered & { arrival: number }, other: Ordered, arrival: number) {
   if (isSameFlow(one, other)) return one.arrival < arrival;
   return orderOf(one).priority > orderOf(other).priority;

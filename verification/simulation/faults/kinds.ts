@@ -1,4 +1,4 @@
-/** What strikes one process and its connections. */
+/** Faults of one process and its connections. */
 export const PROCESS_FAULTS = [
   'stall',
   'kill-process',
@@ -15,7 +15,7 @@ export const PROCESS_FAULTS = [
   'refuse-writes',
 ] as const;
 
-/** What strikes a server, and with it everybody. */
+/** Faults of a server, and with it of all processes. */
 export const SERVER_FAULTS = [
   'hang',
   'restart-with-data',

@@ -11,18 +11,15 @@ export interface PlannedFault {
   readonly duration: number;
   /** Which process, or which of several servers. */
   readonly target: number;
-  /** How bad: a probability, a delay, a step, as the kind wants it; from 0 to 1. */
+  /** From 0 to 1: the kind makes a probability, a delay or a step of it. */
   readonly force: number;
 }
 
-/**
- * How many of all seeds have no fault, so that what must never happen by itself is seen as well.
- */
+/** The share of seeds without a fault: some alarms need a run in which nothing is wrong. */
 const CALM = 0.12;
 
 /**
- * A seed has some kinds of faults and not others: together they hide from each other what each
- * alone would show.
+ * A seed has some kinds of faults and not others: together they would hide each other's effects.
  */
 export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
   const { seed, minutes, processes, faults } = settings;
@@ -54,10 +51,7 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
   return plan;
 }
 
-/**
- * A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in
- * docs/operations/several-masters.md.
- */
+/** Nodes of a quorum have no queue and no shared clock: docs/operations/several-masters.md. */
 function isForbiddenForNodes(kind: FaultKind): boolean {
   return [
     'restart-old',

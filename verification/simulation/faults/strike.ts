@@ -3,7 +3,7 @@ import type { World } from '../world/world.js';
 import { type FaultKind, isServerFault } from './kinds.js';
 import type { PlannedFault } from './plan.js';
 
-/** Brings a fault about; gives what ends it, where anything does. */
+/** Causes a fault; gives the function that ends it, if it lasts. */
 type Strike = (fault: PlannedFault, world: World) => (() => void) | void;
 
 const restart: Strike = ({ kind, target, force }, world) => {
@@ -41,7 +41,7 @@ const STRIKES: { readonly [_ in FaultKind]?: Strike } = {
 
 const often = (force: number): number => 0.1 + 0.9 * force;
 
-/** The others make the network worse. */
+/** The other faults make the network worse. */
 const CONDITIONS: { readonly [_ in FaultKind]?: (force: number) => Partial<Conditions> } = {
   slow: (force) => ({ latency: 5 + 400 * force * force }),
   'lose-commands': (force) => ({ loseCommands: often(force) }),
@@ -53,7 +53,7 @@ const CONDITIONS: { readonly [_ in FaultKind]?: (force: number) => Partial<Condi
   'refuse-writes': () => ({ refuseWrites: 1 }),
 };
 
-/** Brings a fault about; gives what ends it. */
+/** Causes a fault; gives the function that ends it. */
 export function strike(fault: PlannedFault, world: World): () => void {
   const { kind, target, force } = fault;
   const conditions = CONDITIONS[kind]?.(force);
@@ -62,12 +62,12 @@ export function strike(fault: PlannedFault, world: World): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** Whom a fault strikes; undefined: everybody. */
+/** The processes that a fault strikes; undefined: all. */
 export function victimsOf({ kind, target }: PlannedFault, world: World): string[] | undefined {
   return isServerFault(kind) ? undefined : [world.incarnation(target).process.name];
 }
 
-/** The one semaphore that a fault strikes; undefined: all. */
+/** The semaphore that a fault strikes; undefined: all. */
 export function semaphoreOf({ kind, force }: PlannedFault, world: World): string | undefined {
   return kind === 'damaged' ? world.nameAt(force) : undefined;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { build as bundle, type Plugin } from 'esbuild';
 
-import type { PlantedBug } from './bug.js';
+import type { PlantedBug } from './bugs.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -19,7 +19,7 @@ export async function buildHunt(file: string, bug: PlantedBug | undefined): Prom
     format: 'esm',
     target: 'node20',
     logLevel: 'error',
-    // What is CommonJS among the packages may require modules of Node.
+    // Packages that are CommonJS require modules of Node.
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(${JSON.stringify(import.meta.url)});`,
     },
@@ -41,10 +41,7 @@ function planting({ file, find, replace }: PlantedBug): Plugin {
   };
 }
 
-/**
- * @throws {Error} when the text is not there exactly once: the sources have changed, and the bug
- *   must be planted elsewhere
- */
+/** @throws {Error} unless the file has the text exactly once, as when the sources have changed */
 export async function checkPlace({ name, file, find }: PlantedBug): Promise<void> {
   const source = await readFile(join(ROOT, 'src', file), 'utf8').catch(() => undefined);
   if (source === undefined) throw new Error(`planted bug ${name}: src has no ${file}`);

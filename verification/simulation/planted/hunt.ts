@@ -1,49 +1,55 @@
 // Before anything of src.
 import { assertDeterministic } from '../deterministic.js';
 
-import { faultsNamed } from '../command-line.js';
+import { FAULTS, type FaultKind } from '../faults/kinds.js';
 import { run } from '../run.js';
-import { KINDS, kindsOf, type Settings } from '../settings.js';
+import { type Kind, kindsOf, type Settings } from '../settings.js';
 
-/** What a hunt prints, as JSON. */
+/** The argument of a hunt, as JSON. */
+export interface Hunt {
+  /** Seconds of processor time for further seeds; 0: it takes one seed. */
+  readonly seconds: number;
+  readonly first: number;
+  readonly nodes?: number | undefined;
+  readonly kind?: Kind | undefined;
+  readonly faults?: readonly FaultKind[] | undefined;
+}
+
+/** The output of a hunt, as JSON. */
 export interface Quarry {
-  readonly settings: Settings | undefined;
+  /** Of the run that broke a promise. */
+  readonly settings?: Settings;
   readonly rule: string;
   readonly message: string;
   readonly seconds: number;
-  readonly seeds: number;
 }
 
-/**
- * Takes one seed after the other until a promise is broken, or the time is over; the first in any
- * case.
- */
-async function hunt(
-  seconds: number,
-  where: Omit<Settings, 'seed' | 'minutes' | 'processes'>,
-  first: number,
-): Promise<Quarry> {
-  const started = performance.now();
-  const passed = (): number => (performance.now() - started) / 1000;
+/** Takes one seed after the other until a promise is broken, or the time is over. */
+async function hunt({ seconds, first, nodes = 1, kind, faults = FAULTS }: Hunt): Promise<Quarry> {
+  const kinds = kindsOf(kind === undefined ? [] : [kind]);
+  const pace = kind === 'newcomers' && { pace: 0.1 };
   let seed = first;
   do {
-    const settings = { seed, minutes: 0.5, processes: 3 + (seed % 4), ...where };
+    const processes = 3 + (seed % 4);
+    const settings = { seed, minutes: 0.5, processes, nodes, faults, ...kinds, ...pace };
     const { violations } = await run(settings);
     seed += 1;
     const [violation] = violations;
     if (violation === undefined) continue;
     const { rule, message } = violation;
-    return { settings, rule, message, seconds: passed(), seeds: seed - 1 };
-  } while (passed() < seconds);
-  return { settings: undefined, rule: '', message: '', seconds: passed(), seeds: 0 };
+    return { settings, rule, message, seconds: spent() };
+  } while (spent() < seconds);
+  return { rule: '', message: '', seconds: spent() };
+}
+
+/** Seconds of processor time: other work of the machine does not shorten the hunt. */
+function spent(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 assertDeterministic();
-const [seconds = '60', nodes, faults = 'all', first = '1', kind = ''] = process.argv.slice(2);
-const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
-const kinds = kindsOf(KINDS.filter((each) => each === kind));
-const pace = kind === 'newcomers' && { pace: 0.1 };
-const quarry = await hunt(Number(seconds), { ...where, ...kinds, ...pace }, Number(first));
+const quarry = await hunt(JSON.parse(process.argv[2] ?? '') as Hunt);
 console.log(JSON.stringify(quarry));
-// What a bug has left behind does not count any more.
+// Calls that the bug has left open would keep the process alive.
 process.exit();

@@ -2,17 +2,16 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
 import { replayOf } from '../command-line.js';
-import type { PlantedBug } from './bug.js';
-import { BUGS } from './bugs.js';
 import { buildHunt } from './build.js';
-import type { Quarry } from './hunt.js';
+import { BUGS, type PlantedBug } from './bugs.js';
+import type { Hunt, Quarry } from './hunt.js';
 
 const execute = promisify(execFile);
 
-/** Seconds for each bug. */
+/** Seconds of processor time for each bug. */
 const PATIENCE = 90;
 
 interface Row {
@@ -27,12 +26,13 @@ async function main(names: readonly string[], table: string | undefined): Promis
   const folder = await mkdtemp(join(tmpdir(), 'planted-'));
   const clean = join(folder, 'clean.mjs');
   await buildHunt(clean, undefined);
-  const chosen = BUGS.filter(({ name }) => names.length === 0 || names.includes(name));
   const rows: Row[] = [];
-  for (const bug of chosen) {
-    const row = await find(bug, folder, clean);
-    rows.push(row);
-    console.log(lineOf(row));
+  for (const bug of BUGS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+    const quarry = await find(bug, folder, clean);
+    rows.push({ bug, quarry });
+    const { settings, rule, seconds } = quarry;
+    const end = `${rule}, seed ${settings?.seed} (${seconds.toFixed(1)} s)`;
+    console.log(`${bug.name}: ${settings === undefined ? `NOT FOUND in ${PATIENCE} s` : end}`);
   }
   await rm(folder, { recursive: true });
   const found = rows.filter(({ quarry }) => quarry.settings !== undefined);
@@ -43,44 +43,31 @@ async function main(names: readonly string[], table: string | undefined): Promis
   if (found.length < rows.length) process.exitCode = 1;
 }
 
-async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row> {
+async function find(bug: PlantedBug, folder: string, clean: string): Promise<Quarry> {
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
-  const where = [String(bug.nodes ?? 1), bug.faults?.join() ?? 'all'];
+  const { nodes, kind, faults } = bug;
   let passed = 0;
   for (let first = 1; ;) {
-    const found = await ask(file, [
-      String(PATIENCE - passed),
-      ...where,
-      String(first),
-      bug.kind ?? '',
-    ]);
+    const found = await ask(file, { seconds: PATIENCE - passed, first, nodes, kind, faults });
     passed += found.seconds;
-    const quarry = { ...found, seconds: passed };
-    const seed = quarry.settings?.seed;
-    if (seed === undefined) return { bug, quarry };
-    const without = await ask(clean, ['-1', ...where, String(seed), bug.kind ?? '']);
-    if (without.settings === undefined) return { bug, quarry };
-    console.log(
-      `seed ${seed} fails without ${bug.name} as well: ${without.rule}, ${without.message}`,
-    );
+    const seed = found.settings?.seed;
+    if (seed === undefined) return { ...found, seconds: passed };
+    const without = await ask(clean, { seconds: 0, first: seed, nodes, kind, faults });
+    if (without.settings === undefined) return { ...found, seconds: passed };
+    const { rule, message } = without;
+    console.log(`seed ${seed} fails without ${bug.name} as well: ${rule}, ${message}`);
     first = seed + 1;
   }
 }
 
-/** With some bugs a seed has no end. */
-const ENDLESS: Quarry = {
-  settings: undefined,
-  rule: '',
-  message: '',
-  seconds: 3 * PATIENCE,
-  seeds: 0,
-};
+/** With some bugs a seed has no end: seconds after which a hunt is given up. */
+const ENDLESS: Quarry = { rule: '', message: '', seconds: 10 * PATIENCE };
 
-async function ask(file: string, args: readonly string[]): Promise<Quarry> {
+async function ask(file: string, hunt: Hunt): Promise<Quarry> {
   const limits = { maxBuffer: 1 << 26, timeout: ENDLESS.seconds * 1000 };
   try {
-    const { stdout } = await execute(process.execPath, [file, ...args], limits);
+    const { stdout } = await execute(process.execPath, [file, JSON.stringify(hunt)], limits);
     return JSON.parse(stdout) as Quarry;
   } catch (error) {
     if (error instanceof Error && 'killed' in error && error.killed === true) return ENDLESS;
@@ -88,15 +75,8 @@ async function ask(file: string, args: readonly string[]): Promise<Quarry> {
   }
 }
 
-function lineOf({ bug, quarry }: Row): string {
-  if (quarry.settings === undefined) return `${bug.name}: NOT FOUND in ${PATIENCE} s`;
-  const { rule, seconds, seeds } = quarry;
-  return `${bug.name}: ${rule}, seed ${quarry.settings.seed} (${seeds} seeds, ${seconds.toFixed(1)} s)`;
-}
-
 function tableOf(rows: readonly Row[], median: number): string {
-  const lines = rows.map(({ bug, quarry }) => {
-    const { settings, rule, seconds } = quarry;
+  const lines = rows.map(({ bug, quarry: { settings, rule, seconds } }) => {
     const how = settings === undefined ? 'not found' : `\`${replayOf(settings)}\``;
     return `| ${bug.name} | ${bug.what} | ${bug.origin} | ${rule} | ${seconds.toFixed(1)} | ${how} |`;
   });
@@ -113,7 +93,6 @@ ${lines.join('\n')}
 `;
 }
 
-const args = process.argv.slice(2);
-const at = args.indexOf('--table');
-const table = at < 0 ? undefined : args[at + 1];
-await main(at < 0 ? args : [...args.slice(0, at), ...args.slice(at + 2)], table);
+const options = { table: { type: 'string' } } as const;
+const { values, positionals } = parseArgs({ options, allowPositionals: true });
+await main(positionals, values.table);

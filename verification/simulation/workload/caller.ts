@@ -1,16 +1,16 @@
 import { acquireAll, type AcquireOptions, type Handle } from '../../../src/index.js';
-import type { Invocation, RateTerms, Ticket } from '../../history/events.js';
+import type { Invocation, RateSettings, Ticket } from '../../history/events.js';
 import type { Random } from '../random.js';
 import type { Crew } from './crew.js';
-import { budgetOf, type CallKind, drawRate, MOST_COST } from './terms.js';
+import { budgetOf, type CallKind, drawRate, MOST_COST } from './workload.js';
 
-/** One handle, or several as one. */
+/** One handle, or several together. */
 interface Held {
   readonly handles: readonly Handle[];
   release(): Promise<boolean>;
 }
 
-/** Calls one after the other, as the dice fall, and takes down what it did and what came of it. */
+/** Makes random calls, one after the other, and records each. */
 export class Caller {
   readonly #crew: Crew;
   readonly #random: Random;
@@ -23,7 +23,7 @@ export class Caller {
     adopt: async () => this.#hold(await this.#adopt()),
     revoke: () => this.#revoke(),
     'set-limit': () => this.#setLimit(),
-    'set-terms': () => this.#setTerms(),
+    'set-rules': () => this.#setRules(),
     inspect: () => this.#inspect(),
     reopen: () => this.#reopen(),
     burst: () => this.#burst(),
@@ -32,23 +32,23 @@ export class Caller {
   constructor(crew: Crew, random: Random) {
     this.#crew = crew;
     this.#random = random;
-    const { weights } = crew.options.terms;
+    const { weights } = crew.options.workload;
     this.#kinds = (Object.entries(weights) as [CallKind, number][]).flatMap(([kind, weight]) =>
       Array.from({ length: Math.round(weight * 10) }, () => kind),
     );
   }
 
   async run(): Promise<void> {
-    const { terms } = this.#crew.options;
-    await this.#pause(this.#random.real(0, terms.think));
+    const { workload } = this.#crew.options;
+    await this.#pause(this.#random.real(0, workload.think));
     while (!this.#crew.stopping) {
       await this.#acts[this.#random.pick(this.#kinds)]();
-      await this.#pause(this.#random.exponential(terms.think));
+      await this.#pause(this.#random.exponential(workload.think));
     }
   }
 
   #pickName(): string {
-    return this.#random.pick(this.#crew.options.terms.semaphores).name;
+    return this.#random.pick(this.#crew.options.workload.semaphores).name;
   }
 
   #pickTimeout(): number {
@@ -57,12 +57,11 @@ export class Caller {
   }
 
   /**
-   * Mostly few enough for every limit that was ever set. One in a stream of newcomers, where the
-   * bound of a wait is the lower the less costs differ.
+   * Mostly below each limit of the run. 1 in a stream of newcomers: equal costs lower the bound.
    */
   #permits(name: string): number {
-    if (this.#crew.options.terms.newcomers) return 1;
-    const most = Math.min(this.#crew.termsOf(name).limit, this.#crew.semaphore(name).limit);
+    if (this.#crew.options.workload.newcomers) return 1;
+    const most = Math.min(this.#crew.settingsOf(name).limit, this.#crew.semaphore(name).limit);
     return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
   }
 
@@ -75,32 +74,29 @@ export class Caller {
     const ask = { permits, timeout, ...signal, ...this.#order(name), cost: this.#units(name) };
     const what = { operation: 'acquire' as const, semaphores: [name], permits };
     return this.#take({ ...what, ...(timeout < Infinity && { timeout }) }, async () =>
-      one(await semaphore.acquire(ask)),
+      alone(await semaphore.acquire(ask)),
     );
   }
 
-  /**
-   * Where requests have groups: one of three, or none, and now and then a priority. In a stream of
-   * newcomers mostly a new one, and hardly ever a priority.
-   */
+  /** A random group and priority; in a stream of newcomers mostly a new group, without priority. */
   #order(name: string): AcquireOptions {
-    const { terms: all, process } = this.#crew.options;
-    if (this.#crew.termsOf(name).groups !== true) return {};
-    if (all.newcomers && this.#random.chance(0.8)) {
+    const { workload, process } = this.#crew.options;
+    if (this.#crew.settingsOf(name).groups !== true) return {};
+    if (workload.newcomers && this.#random.chance(0.8)) {
       return { group: `${process.name} ${this.#crew.nextGroup()}` };
     }
     const group = this.#random.pick(['', 'a', 'b', 'c']);
-    const weight = this.#random.pick(all.newcomers ? [1, 2] : [1, 2, 7]);
-    const priority = this.#random.chance(all.newcomers ? 0.02 : 0.2)
+    const weight = this.#random.pick(workload.newcomers ? [1, 2] : [1, 2, 7]);
+    const priority = this.#random.chance(workload.newcomers ? 0.02 : 0.2)
       ? this.#random.between(1, 9)
       : 0;
     const heard = this.#random.chance(0.3) ? { onWaiting: () => undefined } : {};
     return { ...(group !== '' && { group, weight }), priority, ...heard };
   }
 
-  /** What a request costs, or a ticket has spent: of all budgets, of some, or far too much. */
+  /** The cost of a request, or the units that a ticket has spent; sometimes above the burst. */
   #units(name: string): Readonly<Record<string, number>> | undefined {
-    const given = Object.entries(this.#crew.termsOf(name).budgets ?? {}).flatMap(
+    const given = Object.entries(this.#crew.settingsOf(name).budgets ?? {}).flatMap(
       ([budget, { burst }]) => {
         if (this.#random.chance(0.2)) return [];
         const most = this.#random.chance(0.03) ? 2 * burst : MOST_COST;
@@ -116,7 +112,7 @@ export class Caller {
     const permits = this.#permits(name);
     return this.#take({ operation: 'try', semaphores: [name], permits }, async () => {
       const handle = await semaphore.tryAcquire({ permits });
-      return handle === null ? undefined : one(handle);
+      return handle === null ? undefined : alone(handle);
     });
   }
 
@@ -131,9 +127,9 @@ export class Caller {
   }
 
   async #acquireKeys(): Promise<Held | undefined> {
-    const { terms } = this.#crew.options;
-    const chosen = this.#random.some(terms.keys, 0.5);
-    const keys = chosen.length === 0 ? [this.#random.pick(terms.keys)] : chosen;
+    const { workload } = this.#crew.options;
+    const chosen = this.#random.some(workload.keys, 0.5);
+    const keys = chosen.length === 0 ? [this.#random.pick(workload.keys)] : chosen;
     const semaphores = keys.map((key) => `keyed:default:${key}`);
     const timeout = this.#random.between(50, 8000);
     const { keyed } = this.#crew;
@@ -151,10 +147,8 @@ export class Caller {
     const ticket = this.#crew.options.mailbox.tickets.shift();
     if (ticket === undefined) return undefined;
     const semaphore = this.#crew.semaphore(ticket.name);
-    return this.#take(
-      { operation: 'adopt', semaphores: [ticket.name], ticket: ticket.id },
-      async () => one(await semaphore.adopt(ticket)),
-    );
+    const what = { operation: 'adopt', semaphores: [ticket.name], ticket: ticket.id } as const;
+    return this.#take(what, async () => alone(await semaphore.adopt(ticket)));
   }
 
   async #revoke(): Promise<void> {
@@ -177,19 +171,19 @@ export class Caller {
     await this.#crew.record(what, () => semaphore.setLimit(limit));
   }
 
-  /** Another rate, budget or group limit, or none any more. */
-  async #setTerms(): Promise<void> {
+  /** Changes or removes the rate, a budget or the group limit. */
+  async #setRules(): Promise<void> {
     const name = this.#random.pick(['pool', 'wide']);
     const semaphore = this.#crew.semaphore(name);
-    const { rate, budgets = {}, limit } = this.#crew.termsOf(name);
+    const { rate, budgets = {}, limit } = this.#crew.settingsOf(name);
     const isOff = this.#random.chance(0.2);
-    const another = ({ permits, per }: RateTerms): RateTerms | undefined =>
+    const another = ({ permits, per }: RateSettings): RateSettings | undefined =>
       isOff ? undefined : drawRate(this.#random, (permits * 1000) / per);
-    const [budget, terms] = this.#random.pick(Object.entries(budgets));
+    const [budget, before] = this.#random.pick(Object.entries(budgets));
     const groupLimit = isOff ? undefined : this.#random.between(1, limit);
     const [operation, call] = this.#random.pick([
-      ['set-rate', () => semaphore.setRate(another(rate ?? terms))],
-      ['set-budget', () => semaphore.setBudget(budget, budgetOf(another(terms)))],
+      ['set-rate', () => semaphore.setRate(another(rate ?? before))],
+      ['set-budget', () => semaphore.setBudget(budget, budgetOf(another(before)))],
       ['set-group-limit', () => semaphore.setGroupLimit(groupLimit)],
     ] as const);
     await this.#crew.record({ operation, semaphores: [name] }, call);
@@ -210,19 +204,16 @@ export class Caller {
     await closing;
   }
 
-  /**
-   * One of each semaphore, asked for and given back in one turn, so that these calls travel
-   * together.
-   */
+  /** Acquires and releases a permit of each semaphore in one turn: such calls travel together. */
   async #burst(): Promise<void> {
-    const { semaphores, hold } = this.#crew.options.terms;
+    const { semaphores, hold } = this.#crew.options.workload;
     const asked = semaphores.map(({ name }) => this.#acquire(name));
     const all = (await Promise.all(asked)).filter((held) => held !== undefined);
     await this.#pause(this.#random.exponential(hold));
     await Promise.all(all.map((held) => this.#release(held)));
   }
 
-  /** Takes down a request and what it got. */
+  /** Records a request and its tickets. */
   async #take(what: Invocation, run: () => Promise<Held | undefined>): Promise<Held | undefined> {
     const { process, watch, mailbox } = this.#crew.options;
     return this.#crew.record(what, run, (held) => {
@@ -238,24 +229,25 @@ export class Caller {
 
   async #hold(held: Held | undefined): Promise<void> {
     if (held === undefined) return;
-    const { terms, mailbox } = this.#crew.options;
+    const { workload, mailbox } = this.#crew.options;
     await this.#pause(this.#holdTime(held), held);
     const [handle] = held.handles;
     if (handle !== undefined && this.#random.chance(0.1)) await this.#extend(handle);
-    const given = terms.weights.adopt > 0 && held.handles.length === 1 && this.#random.chance(0.15);
+    const given =
+      (workload.weights.adopt ?? 0) > 0 && held.handles.length === 1 && this.#random.chance(0.15);
     const own = handle !== undefined && !handle.name.startsWith('keyed:');
     if (given && own && handle.held) {
       mailbox.tickets.push(handle.toJSON());
-      await this.#pause(this.#random.exponential(5 * terms.think), held);
+      await this.#pause(this.#random.exponential(5 * workload.think), held);
     }
-    // What is lost need not be given back.
+    // A lost permit need not be given back.
     const gone = held.handles.length === 1 && handle?.held === false;
     if (!gone || this.#random.chance(0.5)) await this.#release(held);
   }
 
   /** Mostly short; sometimes longer than the ttl, so that it must be extended. */
   #holdTime({ handles }: Held): number {
-    const { hold, semaphores } = this.#crew.options.terms;
+    const { hold, semaphores } = this.#crew.options.workload;
     if (this.#random.chance(0.85)) return this.#random.exponential(hold);
     const ttl = semaphores.find(({ name }) => name === handles[0]?.name)?.ttl ?? 1000;
     return this.#random.real(0.3, 2) * Math.min(ttl, 5000);
@@ -297,7 +289,7 @@ export class Caller {
     return controller.signal;
   }
 
-  /** Over before its time when all shall end, or when what is held is lost. */
+  /** Ends early with the run, or with the loss of a permit. */
   async #pause(duration: number, held?: Held): Promise<void> {
     const { process } = this.#crew.options;
     await new Promise<void>((resolve) => {
@@ -308,6 +300,6 @@ export class Caller {
   }
 }
 
-function one(handle: Handle): Held {
+function alone(handle: Handle): Held {
   return { handles: [handle], release: () => handle.release() };
 }

@@ -1,27 +1,44 @@
 import type { LeaseKeeper } from '../../../src/backends/lease-keeper.js';
-import { type Backend, KeyedMutex, Semaphore } from '../../../src/index.js';
-import type { History } from '../history.js';
-import type { Invocation, Outcome, SemaphoreTerms } from '../../history/events.js';
+import {
+  type Backend,
+  type Clock,
+  type Handle,
+  KeyedMutex,
+  type RedisTarget,
+  Semaphore,
+} from '../../../src/index.js';
+import type { Invocation, NewEvent, Outcome, SemaphoreSettings } from '../../history/events.js';
 import { streamOf } from '../random.js';
-import type { SimulatedProcess } from '../world/process.js';
 import { Caller } from './caller.js';
-import type { HandleWatch } from './handle-watch.js';
 import type { Mailbox } from './mailbox.js';
-import { budgetOf, type WorkloadTerms } from './terms.js';
+import { budgetOf, type Workload } from './workload.js';
+
+/** A simulated process, or the process that runs this code. */
+interface Process {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly scheduler: { readonly now: number };
+  runAt(time: number, run: () => void): unknown;
+}
 
 export interface CrewOptions {
-  readonly process: SimulatedProcess;
-  readonly backend: Backend;
+  readonly process: Process;
+  readonly backend: Backend | RedisTarget;
   /** Renews in a second thread. */
   readonly keeper: LeaseKeeper | undefined;
-  readonly terms: WorkloadTerms;
-  readonly history: History;
-  readonly watch: HandleWatch;
+  readonly workload: Workload;
+  readonly history: { record(process: string, event: NewEvent): void };
+  /** Records the certainty and the loss of handles. */
+  readonly watch: {
+    /** Gives until when the holder is certain of its ticket. */
+    add(process: Process, handle: Handle): number;
+    remove(process: Process, handle: Handle): void;
+  };
   readonly mailbox: Mailbox;
   readonly seed: number;
 }
 
-/** Everything that one simulated process does: its semaphores, and their callers. */
+/** The semaphores of one process, and their callers. */
 export class Crew {
   readonly options: CrewOptions;
   readonly #semaphores = new Map<string, Semaphore>();
@@ -37,11 +54,11 @@ export class Crew {
 
   constructor(options: CrewOptions) {
     this.options = options;
-    const { process, terms, seed } = options;
-    for (const { name } of terms.semaphores) this.open(name);
+    const { process, workload, seed } = options;
+    for (const { name } of workload.semaphores) this.open(name);
     this.#keyed = this.#openKeyed();
     this.#callers = Array.from(
-      { length: terms.callers },
+      { length: workload.callers },
       (_, i) => new Caller(this, streamOf(seed, 'caller', process.name, i)),
     );
   }
@@ -61,8 +78,9 @@ export class Crew {
     return this.#calls - this.#settled;
   }
 
-  start(): void {
-    for (const caller of this.#callers) void caller.run();
+  /** Resolves when all callers have ended. */
+  start(): Promise<unknown> {
+    return Promise.all(this.#callers.map((caller) => caller.run()));
   }
 
   stop(): void {
@@ -70,9 +88,10 @@ export class Crew {
     this.#wake();
   }
 
-  close(): void {
-    for (const name of this.#semaphores.keys()) void this.closeSemaphore(name);
-    void this.record({ operation: 'close', semaphores: [] }, () => this.#keyed.close());
+  close(): Promise<unknown> {
+    const closing = [...this.#semaphores.keys()].map((name) => this.closeSemaphore(name));
+    const keyed = this.record({ operation: 'close', semaphores: [] }, () => this.#keyed.close());
+    return Promise.all([...closing, keyed]);
   }
 
   semaphore(name: string): Semaphore {
@@ -81,23 +100,21 @@ export class Crew {
     return semaphore;
   }
 
-  termsOf(name: string): SemaphoreTerms {
-    const terms = this.options.terms.semaphores.find((one) => one.name === name);
-    if (terms === undefined) throw new Error(`no semaphore ${name}`);
-    return terms;
+  settingsOf(name: string): SemaphoreSettings {
+    const found = this.options.workload.semaphores.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`no semaphore ${name}`);
+    return found;
   }
 
   open(name: string): void {
     const { backend, process, keeper } = this.options;
-    const { limit, ttl, rate, groupLimit, budgets } = this.termsOf(name);
+    const { limit, ttl, rate, groupLimit, budgets } = this.settingsOf(name);
     const named = Object.entries(budgets ?? {}).map(
-      ([each, terms]) => [each, budgetOf(terms)] as const,
+      ([each, budget]) => [each, budgetOf(budget)] as const,
     );
     const paid = { rate, groupLimit, budgets: budgets && Object.fromEntries(named) };
-    this.#semaphores.set(
-      name,
-      new Semaphore(backend, name, { limit, ttl, label: process.name, keeper, ...paid }),
-    );
+    const options = { limit, ttl, label: process.name, keeper, ...paid };
+    this.#semaphores.set(name, new Semaphore(backend, name, options));
   }
 
   closeSemaphore(name: string): Promise<unknown> {
@@ -105,7 +122,7 @@ export class Crew {
     return this.record({ operation: 'close', semaphores: [name] }, () => semaphore.close());
   }
 
-  /** Takes down a call before it is made and when it has ended; never rejects. */
+  /** Records a call before it is made and when it has ended; never rejects. */
   async record<T>(
     what: Invocation,
     run: () => Promise<T>,
@@ -130,12 +147,12 @@ export class Crew {
   }
 
   #openKeyed(): KeyedMutex {
-    const { backend, process, terms, keeper } = this.options;
-    return new KeyedMutex(backend, { ttl: terms.keyedTtl, label: process.name, keeper });
+    const { backend, process, workload, keeper } = this.options;
+    return new KeyedMutex(backend, { ttl: workload.keyedTtl, label: process.name, keeper });
   }
 }
 
-/** These say for certain that nothing is held. */
+/** With these errors the call certainly holds nothing. */
 function isCertain(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   return ['AcquireTimeoutError', 'HandleLostError', 'ClosedError', 'AbortError'].includes(

@@ -3,13 +3,13 @@ import type { History } from '../history.js';
 import type { SimulatedProcess } from '../world/process.js';
 import type { Scheduler } from '../world/scheduler.js';
 
-/** Milliseconds that are no difference. */
+/** A difference of fewer milliseconds does not count. */
 const SAME = 0.001;
 
-/** Milliseconds within which a handle must find by itself that it is lost. */
+/** Milliseconds within which the timer of a handle must find that it is lost. */
 const GRACE = 12;
 
-/** Takes down what handles say of themselves, whenever something has happened in their process. */
+/** Records the certainty of handles whenever their process has run. */
 export class HandleWatch {
   readonly #scheduler: Scheduler;
   readonly #history: History;
@@ -45,12 +45,12 @@ export class HandleWatch {
     this.#handles.delete(process);
   }
 
-  look(process: SimulatedProcess): void {
+  read(process: SimulatedProcess): void {
     const { now } = this.#scheduler;
     for (const [handle, before] of this.#handles.get(process) ?? []) {
-      // A look at a handle that has just run out may be what finds it lost: its timer should.
+      // Reading a handle that has just ended may itself find it lost: its timer should.
       if (now >= before && now < before + GRACE) {
-        // Touching the process is enough: then all its handles are looked at.
+        // Then all handles of the process are read.
         process.runAt(before + GRACE, () => undefined);
         continue;
       }

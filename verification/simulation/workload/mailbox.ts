@@ -1,9 +1,9 @@
 import type { HandleData } from '../../../src/index.js';
 
-/** Where simulated processes leave tickets for each other, and ids for an operator. */
+/** Tickets that processes leave for each other, and ids for an operator. */
 export class Mailbox {
   readonly tickets: HandleData[] = [];
-  /** Ids of tickets that were held lately. */
+  /** Ids of recent tickets. */
   readonly seen: { readonly name: string; readonly id: string }[] = [];
 
   note(name: string, id: string): void {

@@ -2,24 +2,24 @@ import type { Clock, Timer } from '../../../src/index.js';
 import type { Random } from '../random.js';
 import type { Scheduler } from './scheduler.js';
 
-/** Any time since the epoch will do. */
+/** An arbitrary time of day, in milliseconds since 1970. */
 export const EPOCH = 1_700_000_000_000;
 
-/** What has passed on a clock that runs at its own rate from now on. */
+/** The time of a clock that runs at this rate from now on. */
 function elapsing(scheduler: Scheduler, rate: number): () => number {
   const born = scheduler.now;
   return () => (scheduler.now - born) * rate;
 }
 
-/** What a simulated process has instead of real clocks, timers and chance. */
 export interface ProcessClockOptions {
   readonly scheduler: Scheduler;
   readonly rate: number;
   readonly random: Random;
-  /** Runs something in the process at a moment of true time, if it can run then. */
+  /** Calls a function in the process at a moment of true time, if the process can run then. */
   readonly runAt: (time: number, run: () => void) => { cancel(): void };
 }
 
+/** The clocks, the timers and the chance of a simulated process. */
 export class ProcessClock implements Clock {
   readonly rate: number;
   readonly #options: ProcessClockOptions;
@@ -37,7 +37,7 @@ export class ProcessClock implements Clock {
     this.#offset = random.real(-5000, 5000);
   }
 
-  /** Timers that are set. */
+  /** The number of timers that are set. */
   get timers(): number {
     return this.#pending.size;
   }
@@ -77,10 +77,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/**
- * A server's clock: it may be stepped, and be set to an earlier moment while what was done then is
- * done again.
- */
+/** A server's clock: it may be stepped, and be set to the time of an earlier call for a replay. */
 export class ServerClock implements Clock {
   readonly #elapsed: () => number;
   #offset = EPOCH;
@@ -95,8 +92,7 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Also while older calls are done again. In whole microseconds that binary fractions hold
-   * exactly.
+   * The time without a replay, in eighths of a millisecond, which binary fractions hold exactly.
    */
   get present(): number {
     return Math.floor((this.#offset + this.#elapsed()) * 8) / 8;

@@ -1,4 +1,4 @@
-/** Semaphores whose keys are such that every call which names one fails: of a wrong type, say. */
+/** Semaphores with keys of a wrong type, say: every call that names one fails. */
 export class Damage {
   readonly #names = new Map<string, number>();
 
@@ -11,19 +11,21 @@ export class Damage {
     this.#names.set(name, (this.#names.get(name) ?? 0) - 1);
   }
 
-  /** The number of the first entry that names one, or how many entries there are. */
+  /**
+   * The index of the first entry that names a damaged semaphore; without one the number of entries.
+   */
   firstIn(entries: readonly Entry[]): number {
     const first = entries.findIndex(({ key }) => (this.#names.get(key.name) ?? 0) > 0);
     return first < 0 ? entries.length : first;
   }
 }
 
-/** What a call says of one semaphore. */
+/** The part of a call for one semaphore. */
 export interface Entry {
   readonly key: { readonly name: string };
 }
 
-/** One call names one semaphore, or an entry for each of several. */
+/** A call has one entry, or one for each of several semaphores. */
 export function entriesOf<E extends Entry>(call: E | readonly E[]): readonly E[] {
   return isList(call) ? call : [call];
 }
@@ -32,7 +34,7 @@ function isList<E>(call: E | readonly E[]): call is readonly E[] {
   return Array.isArray(call);
 }
 
-/** Of a whole call. What it did before it came to the damaged semaphore stays done. */
+/** The error of a whole call: its entries before the damaged semaphore stay done. */
 export class DamagedError extends Error {
   override readonly name = 'DamagedError';
 

@@ -1,19 +1,19 @@
-import type { SemaphoreTerms } from '../../history/events.js';
+import type { SemaphoreSettings } from '../../history/events.js';
 import { Damage } from './damage.js';
 import type { Scheduler } from './scheduler.js';
 import type { PushListener } from './server.js';
 
-/** How a call has come. */
+/** How a call came to the server. */
 export interface Way {
-  /** When it was made. */
+  /** When its client sent it. */
   readonly sent: number;
-  /** Its answer will reach nobody. */
+  /** Its answer will reach no process. */
   readonly unheard: boolean;
 }
 
-/** A server that may hang, or be away: what a network leads to. */
+/** A server at the end of a network: it may hang, or be away. */
 export abstract class Gate {
-  /** False while nobody can connect. */
+  /** False while no process can connect. */
   up = true;
   readonly damage: Damage = new Damage();
   protected readonly scheduler: Scheduler;
@@ -36,12 +36,12 @@ export abstract class Gate {
   abstract execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
   abstract subscribe(client: string, prefix: string, listener: PushListener): () => void;
   abstract disconnectAll(): void;
-  /** Comes back with nothing. */
+  /** The server comes back without data. */
   abstract loseData(): void;
-  /** Comes back with the data as they were this many milliseconds ago. */
+  /** The server comes back with the data of this many milliseconds ago. */
   abstract goBack(span: number): void;
   /** Sets the clock. */
   abstract step(by: number): void;
-  /** What it still holds of some semaphores. */
-  abstract remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }>;
+  /** The permits and requests that it still has of some semaphores. */
+  abstract remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }>;
 }

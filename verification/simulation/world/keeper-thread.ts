@@ -8,7 +8,7 @@ import type { Gate } from './gate.js';
 import { Link, remoteBackend } from './link.js';
 import { SimulatedProcess } from './process.js';
 
-/** Milliseconds that a message between two threads takes at most. */
+/** The longest way of a message between two threads, in milliseconds. */
 const MESSAGE = 0.5;
 
 /**
@@ -54,7 +54,7 @@ export class KeeperThread implements LeaseKeeper {
       notify: together((notices) => {
         soon(() => notices.forEach((notice) => this.#leases.hear(notice)), process);
       }),
-      // What a look at a handle of the stalled process shows has changed.
+      // The handles of the stalled process have changed.
       onOutcome: () => void SimulatedProcess.touched.add(process),
     });
   }

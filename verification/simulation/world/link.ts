@@ -18,15 +18,15 @@ interface Pending {
 }
 
 /**
- * Milliseconds between two tries to connect, and what a client needs to notice that its connection
- * is gone.
+ * Milliseconds between two tries to connect, and until a client notices that its connection is
+ * gone.
  */
 const RECONNECT = 30;
 
 /**
  * The connections of one process to one server: one for commands, and one for each subscription.
- * Each keeps its order; between them there is none. `resends`: what was in flight when a connection
- * broke is silently sent again, as ioredis does; else it fails, as with node-redis.
+ * Each keeps its order; between them there is none. `resends`: commands in flight when a connection
+ * breaks are sent again, as ioredis does; else they fail, as with node-redis.
  */
 export class Link {
   readonly weather = new Weather();
@@ -78,7 +78,7 @@ export class Link {
     };
   }
 
-  /** The connection for commands breaks, and comes back after so long, if the server is there. */
+  /** The connection for commands breaks, and comes back after the duration if the server is up. */
   cut(duration: number): void {
     this.#lastWords.set(this.#epoch, this.#random.chance(0.5));
     this.#epoch += 1;
@@ -89,12 +89,12 @@ export class Link {
     this.#reconnect(this.#scheduler.now + duration);
   }
 
-  /** Those for subscriptions; `quietly`: it is noticed only when they are made again. */
+  /** Breaks the subscriptions; `quietly`: the process notices when they are made again. */
   cutSubscribers(duration: number, quietly: boolean): void {
     for (const subscriber of this.#subscribers) subscriber.cut(duration, quietly);
   }
 
-  /** Everything is gone with its process; the server may not notice for long. */
+  /** Its process is killed; the server may not notice for long. */
   abandon(): void {
     this.#epoch += 1;
     this.#lastWords.set(this.#epoch - 1, true);
@@ -102,7 +102,7 @@ export class Link {
     this.#subscribers.clear();
   }
 
-  get parts() {
+  get network() {
     const { process } = this;
     return { process, gate: this.#gate, random: this.#random, scheduler: this.#scheduler };
   }
@@ -160,7 +160,7 @@ export class Link {
     });
   }
 
-  /** Gives what its reply, or the error in its place, does when it arrives. */
+  /** Gives the function that settles the call when its reply or error arrives. */
   async #execute(
     { sent, operation, call, resolve, reject }: Pending,
     unheard: boolean,
@@ -196,7 +196,7 @@ export class RefusedError extends Error {
   }
 }
 
-interface SubscriberTerms {
+interface Subscription {
   readonly client: string;
   readonly prefix: string;
   readonly listener: GrantListener;
@@ -204,17 +204,17 @@ interface SubscriberTerms {
 
 class Subscriber {
   readonly #link: Link;
-  readonly #terms: SubscriberTerms;
+  readonly #subscription: Subscription;
   #epoch = 0;
   #closed = false;
   #unsubscribe: (() => void) | undefined;
   #lastDelivery = 0;
-  /** One that does not know yet that it listens may be given up just then. */
+  /** Whether its process knows that it listens: until then the process may give it up. */
   #knows = false;
 
-  constructor(link: Link, terms: SubscriberTerms) {
+  constructor(link: Link, subscription: Subscription) {
     this.#link = link;
-    this.#terms = terms;
+    this.#subscription = subscription;
     this.#connect(this.#now + 2 * link.latency());
   }
 
@@ -230,21 +230,21 @@ class Subscriber {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
     this.#knows = false;
-    const { process, random } = this.#link.parts;
+    const { process, random } = this.#link.network;
     const noticed = this.#now + (quietly ? duration : random.real(0.05, 5));
     const epoch = this.#epoch;
     process.runAt(noticed, () => {
-      if (!this.#closed && epoch === this.#epoch) this.#terms.listener.onHealth(false);
+      if (!this.#closed && epoch === this.#epoch) this.#subscription.listener.onHealth(false);
     });
     this.#connect(Math.max(noticed + 0.1, this.#now + duration));
   }
 
   get #now(): number {
-    return this.#link.parts.scheduler.now;
+    return this.#link.network.scheduler.now;
   }
 
   #connect(at: number): void {
-    const { process, gate, scheduler } = this.#link.parts;
+    const { process, gate, scheduler } = this.#link.network;
     const epoch = this.#epoch;
     const stale = (): boolean => this.#closed || epoch !== this.#epoch;
     process.runAt(at, () => {
@@ -261,8 +261,8 @@ class Subscriber {
   }
 
   #subscribe(stale: () => boolean): void {
-    const { gate } = this.#link.parts;
-    const { client, prefix, listener } = this.#terms;
+    const { gate } = this.#link.network;
+    const { client, prefix, listener } = this.#subscription;
     if (this.#link.weather.now.refuseSubscriptions > 0) {
       return this.#deliver(() => {
         if (stale()) return;
@@ -272,7 +272,7 @@ class Subscriber {
     }
     this.#unsubscribe = gate.subscribe(client, prefix, (push) => {
       const { losePushes } = this.#link.weather.now;
-      if (losePushes > 0 && this.#link.parts.random.chance(losePushes)) return this.#knows;
+      if (losePushes > 0 && this.#link.network.random.chance(losePushes)) return this.#knows;
       this.#deliver(() => {
         if (stale()) return;
         if (push.kind === 'grants') listener.onGrants(...push.args);
@@ -290,13 +290,13 @@ class Subscriber {
 
   #deliver(what: () => void): void {
     this.#lastDelivery = Math.max(this.#lastDelivery, this.#now + this.#link.latency());
-    this.#link.parts.process.runAt(this.#lastDelivery, what);
+    this.#link.network.process.runAt(this.#lastDelivery, what);
   }
 }
 
-/** What a process has for a backend: the port, with a network behind it. */
+/** The backend of a process: the port, with a network behind it. */
 export function remoteBackend(link: Link): Backend {
-  // Of whatever type: what comes back is what the store behind the network gave for this very call.
+  // The store behind the network gives each reply the type of its call.
   const methods = OPERATIONS.map(
     (name) => [name, (call: object) => link.call(name, call)] as const,
   );

@@ -1,19 +1,21 @@
 import type { Settings } from '../settings.js';
 
-/** Parts of a run after which processes learn of both lists of nodes, and of the new one alone. */
+/**
+ * Shares of a run after which processes learn of both lists of nodes, and of the new list alone.
+ */
 const STEPS = [1 / 3, 2 / 3];
 
 /** Between the restarts of two processes, in milliseconds. */
 const STAGGER = 100;
 
-/** How many nodes there are: with a move, one that is in the new list alone. */
+/** The number of nodes: with a move, a further node is in the new list alone. */
 export function nodesIn({ nodes, moved }: Settings): number {
   return moved === true ? nodes + 1 : nodes;
 }
 
 /** When this process is restarted, to learn of other lists. */
 export function restartsOf({ minutes, moved }: Settings, slot: number): number[] {
-  return moved === true ? STEPS.map((part) => part * minutes * 60_000 + slot * STAGGER) : [];
+  return moved === true ? STEPS.map((share) => share * minutes * 60_000 + slot * STAGGER) : [];
 }
 
 /** The numbers of the nodes in each list of a process that starts now. */

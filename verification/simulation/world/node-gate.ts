@@ -7,7 +7,7 @@ import type {
   QuorumNode,
 } from '../../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
-import type { SemaphoreTerms } from '../../history/events.js';
+import type { SemaphoreSettings } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { DamagedError } from './damage.js';
 import { Gate } from './gate.js';
@@ -15,7 +15,7 @@ import { isRetryable, type Link } from './link.js';
 import { plainCopy } from './plain-copy.js';
 import type { Scheduler } from './scheduler.js';
 
-/** What leads to one of several independent masters. */
+/** One of several independent masters, at the end of a network. */
 export class NodeGate extends Gate {
   readonly node: MemoryQuorumNode;
 
@@ -51,7 +51,7 @@ export class NodeGate extends Gate {
     throw new Error('the clock of a node of a quorum is not stepped');
   }
 
-  async remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }> {
+  async remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }> {
     const lists = await Promise.all(
       names.map(({ name }) => this.node.list({ prefix: 'redsem', name })),
     );
@@ -63,7 +63,7 @@ export class NodeGate extends Gate {
   }
 }
 
-/** What a process has for such a master: the port, with a network behind it. */
+/** The port of such a master, with a network behind it. */
 export function remoteNode(link: Link): QuorumNode {
   return {
     hold: (call) => link.call('hold', call) as Promise<HoldReply>,

@@ -1,4 +1,4 @@
-/** What the other side of a network gets: nothing is shared with the sender. */
+/** The copy that the other side of a network gets. */
 export function plainCopy<T>(value: T): T;
 export function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => plainCopy(item));
@@ -8,12 +8,9 @@ export function plainCopy(value: unknown): unknown {
   return copy;
 }
 
-/**
- * One call, or those that travel together. A request of the engine has its fields by getters, and
- * more than a network would carry.
- */
+/** One call, or calls that travel together. A request of the core has getters, and more fields. */
 export function copyCall(call: object): object {
-  if (Array.isArray(call)) return call.map((one: object) => copyCall(one));
+  if (Array.isArray(call)) return call.map((each: object) => copyCall(each));
   if (!('requests' in call) || !Array.isArray(call.requests)) return plainCopy(call);
   const { requests, ...rest } = call;
   return { ...plainCopy(rest), requests: requests.map((request: object) => copyRequest(request)) };

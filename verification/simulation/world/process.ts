@@ -7,7 +7,7 @@ export class SimulatedProcess {
   readonly name: string;
   readonly clock: ProcessClock;
   readonly scheduler: Scheduler;
-  /** In which something has happened since the history looked at it last. */
+  /** Processes that have run since their handles were read last. */
   static readonly touched = new Set<SimulatedProcess>();
   alive = true;
   stalledUntil = 0;
@@ -16,12 +16,12 @@ export class SimulatedProcess {
   constructor(name: string, scheduler: Scheduler, rate: number, random: Random) {
     this.name = name;
     this.scheduler = scheduler;
-    // Timers run before what has arrived is read, as in Node after a stall.
+    // After a stall timers run before replies are read, as in Node.
     const runAt = (time: number, run: () => void): Happening => this.runAt(time, run, 0);
     this.clock = new ProcessClock({ scheduler, rate, random, runAt });
   }
 
-  /** `patience`: how much later than timers it is seen to after a stall. */
+  /** `patience`: how much later than timers it runs after a stall. */
   runAt(time: number, run: () => void, patience = 0.01): Happening {
     let cancelled = false;
     const enter = (): void => {

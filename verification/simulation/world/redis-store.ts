@@ -9,12 +9,10 @@ import { startServer } from '../../../test/support/redis-server.js';
 import type { ServerClock } from './clocks.js';
 import type { OpenStore, Store } from './server.js';
 
-/** Scripts are forgotten after this many calls. */
+/** The server forgets its scripts after this many calls. */
 const FLUSH_EVERY = 97;
 
-/**
- * The real Lua on a separate redis-server, with the simulated server's time instead of its TIME.
- */
+/** The real Lua on a redis-server, with the simulated server's time in place of TIME. */
 export async function startRealScripts(): Promise<{ open: OpenStore; stop: () => Promise<void> }> {
   const server = await startServer();
   const commands = new Redis(server.url);
@@ -22,12 +20,12 @@ export async function startRealScripts(): Promise<{ open: OpenStore; stop: () =>
   const channels = new Map<string, SubscriptionEvents>();
   subscriber.on('message', (channel, message) => channels.get(channel)?.onMessage(message));
   const open = (clock: ServerClock): Store => {
-    // In the order in which they are sent.
+    // Commands run in the order of their sending.
     void commands.flushall();
     const backend = new RedisBackend(connectionOver(commands, subscriber, channels, clock));
     const settled = async (): Promise<void> => {
       await commands.ping();
-      // What was published before is in by then, and so are subscriptions.
+      // Earlier messages and subscriptions are in by then.
       await subscriber.ping();
     };
     return Object.assign(backend, { settled });

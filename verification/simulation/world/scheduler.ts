@@ -11,10 +11,7 @@ interface Entry extends Happening, Heaped {
   run: (() => void | Promise<void>) | undefined;
 }
 
-/**
- * Virtual time in milliseconds, and what happens in it: one thing after the other, never two at
- * once.
- */
+/** Virtual time in milliseconds, and its happenings: one after the other, never two at once. */
 export class Scheduler {
   now = 0;
   #order = 0;
@@ -29,7 +26,7 @@ export class Scheduler {
       order: this.#order++,
       run,
       cancel: () => (entry.run = undefined),
-      place: 0,
+      index: 0,
     };
     this.#entries.add(entry);
     return entry;
@@ -39,10 +36,7 @@ export class Scheduler {
     return this.at(this.now + delay, run);
   }
 
-  /**
-   * Runs until nothing is left or `until` says so; `between` is called when all that a step has set
-   * off has come to rest.
-   */
+  /** Runs to the last happening, or until `until`; `between` is called when a step is at rest. */
   async run(until: () => boolean, between: () => void): Promise<void> {
     for (let entry = this.#entries.lowest; entry !== undefined; entry = this.#entries.lowest) {
       this.#entries.remove(entry);
@@ -51,7 +45,7 @@ export class Scheduler {
       this.now = entry.at;
       const pending = run();
       if (pending !== undefined) await pending;
-      // By then all ticks and microtasks have run, those that came up meanwhile, too.
+      // By then all ticks and microtasks of the step have run.
       await new Promise((resolve) => void setImmediate(resolve));
       between();
       if (until()) return;

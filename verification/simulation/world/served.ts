@@ -18,7 +18,7 @@ import type {
 } from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent, ServedRequest } from '../../history/events.js';
 
-/** A reply as the server sees it; the fields that the history needs. */
+/** The fields of a reply that the history needs. */
 export type AnyReply = Partial<
   AcquireReply & ExtendReply & ReleaseReply & AdoptReply & RevokeReply
 > &
@@ -62,8 +62,8 @@ function ticketsOf(operation: string, given: AnyCall, reply: AnyReply) {
   if (operation === 'revoke') return [{ id, there: reply.revoked === true }];
   const there = operation === 'extend' ? reply.extended : reply.released;
   if (there === undefined) return undefined;
-  return ids.map((one, i) => {
-    return { id: one, there: there[i] === true, token: fencingTokens?.[i], spent: spent?.[i] };
+  return ids.map((each, i) => {
+    return { id: each, there: there[i] === true, token: fencingTokens?.[i], spent: spent?.[i] };
   });
 }
 

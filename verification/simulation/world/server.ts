@@ -1,7 +1,7 @@
 import type { Call, GrantListener } from '../../../src/backends/backend.js';
 import { type Backend, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
-import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
+import type { QueueGrant, SemaphoreSettings } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { DamagedError, entriesOf } from './damage.js';
 import { Gate, type Way } from './gate.js';
@@ -36,20 +36,17 @@ export type Push =
       readonly args: Parameters<NonNullable<GrantListener['onTurn']>>;
     };
 
-/**
- * Gets what the server sends to one client. Gives whether its process will hear of it, as far as
- * that is known.
- */
+/** Gets the pushes to one client; gives whether its process will hear of this one. */
 export type PushListener = (push: Push) => boolean;
 
-/** Take calls of many semaphores at once. */
+/** Operations that take calls of many semaphores at once. */
 const SHARED: readonly OperationName[] = ['acquire', 'acquireTogether', 'extend', 'release'];
 
 interface Logged {
   readonly operation: OperationName;
   readonly calls: readonly Call[];
   readonly time: number;
-  /** How many events it is in the history. */
+  /** The number of its events in the history. */
   events: number;
 }
 
@@ -57,7 +54,7 @@ interface Logged {
 export type OpenStore = (clock: ServerClock) => Store;
 
 export interface Store extends Backend {
-  /** Resolves when all that it has sent is in; left out: that is at once. */
+  /** Resolves when its pushes have arrived; left out: they do at once. */
   settled?(): Promise<void>;
 }
 
@@ -68,7 +65,7 @@ export interface ServerOptions {
   readonly open?: OpenStore | undefined;
 }
 
-/** The sender of a call, what it asked for, and whether anybody will hear the answer. */
+/** The sender of a call, and its operation. */
 interface Asked extends Way {
   readonly process: string;
   readonly operation: OperationName;
@@ -76,23 +73,23 @@ interface Asked extends Way {
 }
 
 /**
- * The one server: a store behind the port, whose data can be lost, or be as they were some calls
- * ago. Takes down what it was asked and what it answered.
+ * The one server: a store behind the port, whose data can be lost, or be older by some calls. It
+ * records each call and its answer.
  */
 export class SimulatedServer extends Gate {
   readonly clock: ServerClock;
   readonly #history: History;
   readonly #open: OpenStore;
   #store: Store;
-  /** What is done again is not reported again. */
+  /** Calls that are repeated are not recorded again. */
   #replaying = false;
   #ready = Promise.resolve();
-  /** What has been done since the data began. */
+  /** The calls since the data began. */
   #log: Logged[] = [];
   /** The subscribers, by inbox. */
   readonly #subscribers = new Map<string, Set<PushListener>>();
   readonly #known = new Map<string, { client: string; prefix: string }>();
-  /** What the call under way has sent to anybody, by the semaphore's name. */
+  /** The grants that the call under way has pushed, by the semaphore's name. */
   readonly #pushed = new Map<string, QueueGrant[]>();
 
   constructor({ clock, history, scheduler, open }: ServerOptions) {
@@ -103,9 +100,9 @@ export class SimulatedServer extends Gate {
     this.#store = this.#open(clock);
   }
 
-  /** `given`: one call, or those of several semaphores that travel together. */
+  /** `given`: one call, or calls of several semaphores that travel together. */
   async execute(process: string, name: string, given: object, way: Way): Promise<unknown> {
-    const operation = OPERATIONS.find((one) => one === name);
+    const operation = OPERATIONS.find((each) => each === name);
     if (operation === undefined) throw new Error(`the server has no ${name}`);
     const calls = plainCopy(entriesOf(given as Call | readonly Call[]));
     if (operation !== 'inspect') for (const call of calls) this.#know(call);
@@ -118,7 +115,7 @@ export class SimulatedServer extends Gate {
       const replies = await this.#serveAll(calls, asked, true);
       return SHARED.includes(operation) ? replies : replies?.[0];
     }
-    // Of several together it writes none before it has looked at each.
+    // An all-or-none acquire writes nothing before it has read each semaphore.
     if (operation !== 'acquireTogether') await this.#serveAll(calls.slice(0, sound), asked, false);
     throw new DamagedError(damaged.key.name);
   }
@@ -148,7 +145,7 @@ export class SimulatedServer extends Gate {
     this.#renew(kept);
   }
 
-  async remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }> {
+  async remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }> {
     const seen = await Promise.all(
       names.map(({ name, limit }) =>
         this.#store.inspect({ key: { prefix: 'redsem', name }, limit }),
@@ -168,7 +165,7 @@ export class SimulatedServer extends Gate {
   #renew(log: Logged[]): void {
     this.#log = log;
     this.#replaying = true;
-    // What is still being done again must end first: it would go into the new store, too.
+    // An earlier replay must end first: its calls would go into the new store, too.
     this.#ready = this.#ready.then(() => this.#replay(log));
   }
 
@@ -184,10 +181,7 @@ export class SimulatedServer extends Gate {
     for (const inbox of this.#known.keys()) this.#listen(inbox);
   }
 
-  /**
-   * One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive,
-   * unless they are lost on their way.
-   */
+  /** One reply for each call; undefined where nothing was done. `heard`: the replies are sent. */
   async #serveAll(
     calls: readonly Call[],
     asked: Asked,
@@ -213,7 +207,7 @@ export class SimulatedServer extends Gate {
     const logged: Logged = { operation, calls, time, events: 0 };
     this.#log.push(logged);
     const replies = plainCopy(await this.#ask(operation, calls));
-    // What is pushed is on its way before the reply, or right behind it.
+    // Pushes leave before the reply, or right behind it.
     await (this.#store.settled?.() ?? Promise.resolve());
     if (replies === undefined || operation === 'inspect') return replies;
     calls.forEach((call, i) => {
@@ -227,7 +221,7 @@ export class SimulatedServer extends Gate {
 
   #ask(operation: OperationName, calls: readonly Call[]): Promise<readonly AnyReply[] | undefined> {
     const method = this.#store[operation]?.bind(this.#store);
-    // A store that cannot take several together takes none.
+    // A store without this operation takes none.
     if (method === undefined && operation === 'acquireTogether') return Promise.resolve(undefined);
     if (method === undefined) throw new Error(`the store has no ${operation}`);
     if (SHARED.includes(operation)) return (method as AskMany)(calls);
@@ -254,10 +248,7 @@ export class SimulatedServer extends Gate {
     });
   }
 
-  /**
-   * Whoever has asked is listened for, so that the history has every grant, whether anybody hears
-   * it or not.
-   */
+  /** The server listens for each client, so that the history has every grant, heard or not. */
   #know({ client, key }: Call): void {
     const inbox = JSON.stringify([key.prefix, client]);
     if (this.#known.has(inbox)) return;
@@ -291,7 +282,7 @@ export class SimulatedServer extends Gate {
 type AskMany = (calls: readonly Call[]) => Promise<readonly AnyReply[] | undefined>;
 type AskOne = (call: Call) => Promise<AnyReply>;
 
-/** In each a semaphore is named once, so that every push belongs to one entry. */
+/** Runs of calls that name each semaphore once, so that every push belongs to one call. */
 function runsOf(calls: readonly Call[]): Call[][] {
   const runs: Call[][] = [[]];
   for (const call of calls) {

@@ -1,4 +1,4 @@
-/** What the network between one process and a server does to what it carries. */
+/** The state of the network between one process and a server. */
 export interface Conditions {
   /** Mean delay one way, in milliseconds. */
   readonly latency: number;
@@ -7,7 +7,7 @@ export interface Conditions {
   readonly loseReplies: number;
   readonly losePushes: number;
   readonly duplicate: number;
-  /** That a command runs seconds later, behind others that were sent after it. */
+  /** Of a command that arrives seconds later, behind commands that were sent after it. */
   readonly straggle: number;
   /** 1: subscriptions are refused. */
   readonly refuseSubscriptions: number;
@@ -26,12 +26,12 @@ const FINE: Conditions = {
   refuseWrites: 0,
 };
 
-/** Conditions now: the worst of all faults that strike. */
+/** The worst conditions of all faults that strike now. */
 export class Weather {
   readonly #faults = new Set<Partial<Conditions>>();
   now: Conditions = FINE;
 
-  /** Gives what ends it. */
+  /** Gives the function that ends the fault. */
   worsen(fault: Partial<Conditions>): () => void {
     this.#faults.add(fault);
     this.#sum();

@@ -9,7 +9,7 @@ import { sumOf } from '../sum-of.js';
 import { Crew } from '../workload/crew.js';
 import { HandleWatch } from '../workload/handle-watch.js';
 import { Mailbox } from '../workload/mailbox.js';
-import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
+import { drawWorkload, type Workload } from '../workload/workload.js';
 import { ServerClock } from './clocks.js';
 import type { Gate } from './gate.js';
 import { Link, remoteBackend } from './link.js';
@@ -28,18 +28,18 @@ export interface Incarnation {
   readonly keeper: KeeperThread | undefined;
 }
 
-/** Clocks run apart by at most 1 %: each by at most so much from true time. */
+/** Clocks run apart by at most 1 %: each by at most this share from true time. */
 const DRIFT = 0.0045;
 
-/** How far the clocks of nodes may be off while their list is changed, in milliseconds. */
+/** Milliseconds by which clocks of nodes may be off while their list is changed. */
 const OFF = 30_000;
 
-/** Everything that one seed makes: processes, what they do, the network, and the servers. */
+/** The world of one seed: processes, their work, the network, and the servers. */
 export class World {
   readonly scheduler = new Scheduler();
   readonly history: History;
   readonly settings: Settings;
-  readonly terms: WorkloadTerms;
+  readonly workload: Workload;
   readonly watch: HandleWatch;
   readonly #mailbox = new Mailbox();
   readonly #gates: Gate[];
@@ -57,7 +57,7 @@ export class World {
   ) {
     this.history = new History(this.scheduler, read);
     this.settings = settings;
-    this.terms = drawTerms(settings);
+    this.workload = drawWorkload(settings);
     const { seed, nodes } = settings;
     this.history.record('world', { type: 'run', seed, nodes, semaphores: this.#everyName() });
     this.watch = new HandleWatch(this.scheduler, this.history);
@@ -99,24 +99,17 @@ export class World {
       return new Link(process, gate, network, resends);
     });
     process.onKilled.push(() => links.forEach((link) => link.abandon()));
-    const { history, terms, watch } = this;
+    const { history, workload, watch } = this;
     history.record(name, { type: 'started', rate });
     const { seed } = this.settings;
     const backend = this.#backendOver(links, process);
     const keeper = this.#keeperOf(process);
-    const crew = new Crew({
-      process,
-      backend,
-      keeper,
-      terms,
-      history,
-      watch,
-      seed,
-      mailbox: this.#mailbox,
-    });
+    const mailbox = this.#mailbox;
+    const shared = { workload, history, watch, seed, mailbox };
+    const crew = new Crew({ process, backend, keeper, ...shared });
     this.#incarnations.set(slot, { process, links, crew, keeper });
     if (this.#stopping) crew.stop();
-    process.runAt(this.scheduler.now, () => crew.start());
+    process.runAt(this.scheduler.now, () => void crew.start());
   }
 
   stall({ process }: Incarnation, duration: number): void {
@@ -132,7 +125,7 @@ export class World {
     this.watch.forget(process);
   }
 
-  /** By a deployment. */
+  /** As a deployment does. */
   #restart(slot: number): void {
     const { process } = this.incarnation(slot);
     if (!process.alive) return;
@@ -158,17 +151,14 @@ export class World {
     if (kind === 'restart-old') gate.goBack(50 + 3000 * force * force);
   }
 
-  /**
-   * Where several faults keep it down, with the end of the last: one that lost its data stays away
-   * for as long as it must.
-   */
+  /** Each fault that keeps the server down must have ended. */
   bringUp(index: number): void {
     const downs = (this.#downs.get(index) ?? 0) - 1;
     this.#downs.set(index, downs);
     if (downs === 0) this.gate(index).up = true;
   }
 
-  /** One of the semaphores, as the dice of a fault fall. */
+  /** The semaphore that a fault strikes. */
   nameAt(force: number): string {
     const names = this.#everyName();
     return names[Math.floor(force * names.length)]?.name ?? '';
@@ -178,7 +168,7 @@ export class World {
     this.gate(0).step(by);
   }
 
-  /** Nobody begins anything any more, and what is held is given back. */
+  /** Callers begin no further call, and give back their permits. */
   stop(): void {
     this.#stopping = true;
     for (const { process, crew } of this.#incarnations.values()) {
@@ -188,13 +178,13 @@ export class World {
 
   close(): void {
     for (const { process, crew } of this.#incarnations.values()) {
-      process.runAt(this.scheduler.now, () => crew.close());
+      process.runAt(this.scheduler.now, () => void crew.close());
     }
   }
 
   /** Called when a step has come to rest. */
   observe(): void {
-    for (const process of SimulatedProcess.touched) this.watch.look(process);
+    for (const process of SimulatedProcess.touched) this.watch.read(process);
     SimulatedProcess.touched.clear();
   }
 
@@ -206,7 +196,7 @@ export class World {
       held: sumOf(left.map(({ held }) => held)),
       waiting: sumOf(left.map(({ waiting }) => waiting)),
       timers: sumOf(
-        alive.map(({ process, keeper }) => process.clock.timers + (keeper?.timers ?? 0)),
+        alive.flatMap(({ process, keeper }) => [process.clock.timers, keeper?.timers ?? 0]),
       ),
       subscriptions: sumOf(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
       unsettled: sumOf(alive.map(({ crew }) => crew.unsettled)),
@@ -214,7 +204,7 @@ export class World {
   }
 
   #everyName() {
-    const { semaphores, keys, keyedTtl } = this.terms;
+    const { semaphores, keys, keyedTtl } = this.workload;
     const keyed = keys.map((key) => ({ name: `keyed:default:${key}`, limit: 1, ttl: keyedTtl }));
     return [...semaphores, ...keyed];
   }
@@ -244,7 +234,7 @@ export class World {
   }
 }
 
-/** What the processes call their nodes, and which of them make a list. */
+/** The names of the nodes, and the lists that they make. */
 function named(lists: readonly (readonly number[])[]): QuorumSettings {
   const used = [...new Set(lists.flat())].toSorted((a, b) => a - b);
   return {

@@ -1,50 +1,35 @@
 import type { Violation } from '../../../history/events.js';
-import { UncertainHolds } from '../uncertain-holds.js';
 import type { Hold, RunRecord } from '../run-record.js';
-
-interface Step {
-  readonly at: number;
-  readonly begins: boolean;
-  readonly hold: Hold;
-}
+import { certainParts } from '../uncertain-holds.js';
 
 /** Never more permits held at once than the limit, and no slot by two holders. */
 export function checkLimit(run: RunRecord): Violation[] {
   const { limit } = run.header;
-  const violations: Violation[] = [];
   const holding = new Set<Hold>();
-  const bySlot = new Map<number, Hold>();
-  let depth = 0;
-  for (const { at, begins, hold } of stepsOf(run)) {
-    depth += (begins ? 1 : -1) * hold.slots.length;
+  return stepsOf(run).flatMap(({ at, begins, hold }) => {
     if (!begins) {
       holding.delete(hold);
-      for (const slot of hold.slots) if (bySlot.get(slot) === hold) bySlot.delete(slot);
-      continue;
+      return [];
     }
+    const others = [...holding];
     holding.add(hold);
-    const taken = hold.slots.filter((slot) => bySlot.has(slot));
-    for (const slot of hold.slots) bySlot.set(slot, hold);
+    const depth = [...holding].reduce((sum, { slots }) => sum + slots.length, 0);
     if (depth > limit) {
       const ids = [...holding].map(({ id }) => id).join(', ');
-      violations.push({
-        rule: 'limit',
-        at,
-        message: `${depth} of ${limit} permits are held: ${ids}`,
-      });
-    } else if (taken.length > 0) {
-      const message = `slots ${taken.join(', ')} of ${hold.id} have another holder`;
-      violations.push({ rule: 'slots', at, message });
+      return [{ rule: 'limit', at, message: `${depth} of ${limit} permits are held: ${ids}` }];
     }
-  }
-  return violations;
+    const taken = hold.slots.filter((slot) => others.some(({ slots }) => slots.includes(slot)));
+    if (taken.length === 0) return [];
+    const message = `slots ${taken.join(', ')} of ${hold.id} have another holder`;
+    return [{ rule: 'slots', at, message }];
+  });
 }
 
 /** A hold that ends at the moment at which another begins does not overlap it. */
-function stepsOf(run: RunRecord): Step[] {
-  const doubts = new UncertainHolds(run);
+function stepsOf(run: RunRecord) {
+  const partsOf = certainParts(run);
   const steps = run.holds.flatMap((hold) =>
-    doubts.certain(hold).flatMap(({ from, to }) => [
+    partsOf(hold).flatMap(({ from, to }) => [
       { at: from, begins: true, hold },
       { at: to, begins: false, hold },
     ]),

@@ -1,18 +1,21 @@
 import type { Violation } from '../../../history/events.js';
 import { endsAllTickets } from '../../history/fault-kinds.js';
-import { Causes } from '../causes.js';
 import { SLACK } from '../precision.js';
-import { type Hold, type RunRecord, stoodStill, strikes } from '../run-record.js';
-import { SpanIndex } from '../span-index.js';
+import {
+  type Hold,
+  isStruck,
+  type RunRecord,
+  stoodStill,
+  strikes,
+  touching,
+} from '../run-record.js';
 
-/**
- * Holders whose tickets a fault took are notified, at the latest when their lease would have ended.
- */
+/** A holder whose ticket a fault took is notified, at the latest when its lease ends. */
 export function checkTold({ faults, holds, life, header }: RunRecord): Violation[] {
-  const ending = new SpanIndex(faults.filter((fault) => endsAllTickets(fault, life)));
+  const ending = faults.filter((fault) => endsAllTickets(fault, life));
   return holds.flatMap((hold) => {
     const { id, granted, end, release, released } = hold;
-    for (const { kind, from, to } of ending.touching(granted, end)) {
+    for (const { kind, from, to } of touching(ending, granted, end)) {
       if (granted >= from) continue;
       const confirmed = released?.result === true && (release?.invoked ?? 0) > to;
       if (end <= to + header.ttl + SLACK && !confirmed) continue;
@@ -42,12 +45,12 @@ export function checkLossTime(run: RunRecord): Violation[] {
 }
 
 /**
- * Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a
- * ttl from now.
+ * A reply is older than the moment at which its holder hears it: no holder is certain for longer
+ * than a ttl.
  */
 export function checkCertainty({ header, holds }: RunRecord): Violation[] {
-  return holds.flatMap(({ id, certain, looks, granted }) => {
-    const words = [{ at: granted, until: certain }, ...looks];
+  return holds.flatMap(({ id, certain, readings, granted }) => {
+    const words = [{ at: granted, until: certain }, ...readings];
     const word = words.find(({ at, until }) => until > at + header.ttl);
     if (word === undefined) return [];
     const message = `${id} was certain for ${Math.round(word.until - word.at)} ms, with a ttl of ${header.ttl} ms`;
@@ -55,23 +58,21 @@ export function checkCertainty({ header, holds }: RunRecord): Violation[] {
   });
 }
 
-/** When its holder first knew, or said, that it did not hold it any longer. */
-function firstWord({ losses, looks, release }: Hold): number | undefined {
-  const unheld = looks.find(({ held }) => !held)?.at;
+/** When its holder first knew, or said, that the ticket was not held any longer. */
+function firstWord({ losses, readings, release }: Hold): number | undefined {
+  const unheld = readings.find(({ held }) => !held)?.at;
   const times = [losses[0]?.at, unheld, release?.invoked].filter((at) => at !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/**
- * Lost once at most, never after `release()`, and once it is not held any longer it never is again.
- */
+/** A ticket is lost once at most, never after `release()`, and never held again after its end. */
 export function checkLostOnce({ holds }: RunRecord): Violation[] {
-  return holds.flatMap(({ id, losses, looks, release }) => {
+  return holds.flatMap(({ id, losses, readings, release }) => {
     const [, second] = losses;
     const late = losses.find(({ at }) => at > (release?.invoked ?? Infinity));
-    const unheld = looks.findIndex(({ held }) => !held);
-    const again = unheld === -1 ? undefined : looks.slice(unheld).find(({ held }) => held);
-    const afterLoss = looks.find(({ held, at }) => held && at > (losses[0]?.at ?? Infinity));
+    const unheld = readings.findIndex(({ held }) => !held);
+    const again = unheld === -1 ? undefined : readings.slice(unheld).find(({ held }) => held);
+    const afterLoss = readings.find(({ held, at }) => held && at > (losses[0]?.at ?? Infinity));
     if (second !== undefined) return [problem('lost-once', second.at, `${id} was lost twice`)];
     if (late !== undefined) {
       return [problem('lost-once', late.at, `${id} was lost after its release`)];
@@ -82,14 +83,16 @@ export function checkLostOnce({ holds }: RunRecord): Violation[] {
   });
 }
 
-/** A process that hears nothing from the server is certain of nothing once its lease is over. */
+/**
+ * A process that hears nothing from the server is certain of nothing after the end of its lease.
+ */
 export function checkBlind(run: RunRecord): Violation[] {
   const silent = run.faults.filter(({ effects }) => effects.silences);
-  const spans = new SpanIndex(silent.map((fault) => ({ ...fault.active, fault })));
+  const spans = silent.map((fault) => ({ ...fault.active, fault }));
   return run.holds.flatMap((hold) =>
-    hold.looks.flatMap(({ at, held }) => {
+    hold.readings.flatMap(({ at, held }) => {
       if (!held) return [];
-      for (const { from, fault } of spans.touching(at, at)) {
+      for (const { from, fault } of touching(spans, at, at)) {
         if (!strikes(fault, hold.process) || at <= from + run.header.ttl) continue;
         const message = `${hold.id} was held ${Math.round(at - from)} ms into ${fault.kind}`;
         return [problem('blind', at, message)];
@@ -99,13 +102,12 @@ export function checkBlind(run: RunRecord): Violation[] {
   );
 }
 
-/** Nobody loses a permit while nothing is wrong. */
+/** No holder loses a permit while nothing is wrong. */
 export function checkCause(run: RunRecord): Violation[] {
-  const causes = new Causes(run);
   return run.holds.flatMap(({ id, process, losses }) => {
     const [lost] = losses;
     if (lost === undefined || lost.reason === 'closed') return [];
-    if (causes.struck(process, lost.at)) return [];
+    if (isStruck(run, process, lost.at)) return [];
     return [problem('cause', lost.at, `${id} was lost (${lost.reason}) while nothing was wrong`)];
   });
 }

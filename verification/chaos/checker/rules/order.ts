@@ -1,21 +1,20 @@
 import type { Violation } from '../../../history/events.js';
-import type { Hold, RunRecord } from '../run-record.js';
-import { type Span, SpanIndex } from '../span-index.js';
+import { type Hold, type RunRecord, type Span, touch } from '../run-record.js';
 import { tokenEpochs } from '../token-epochs.js';
 
-/** Looks at the server in a row that all showed a request in the queue. */
+/** Reads of the server in a row that all showed a request in the queue. */
 interface Wait {
   readonly since: number;
-  readonly lastLook: number;
+  readonly lastRead: number;
 }
 
 /**
- * No later request is granted earlier. That a request stood in the queue until it was granted
- * is known from the looks at the server, and the order of grants is that of the tokens.
+ * No later request is granted earlier. The reads of the server show that a request stood in the
+ * queue until its grant, and grants have the order of their tokens.
  */
 export function checkOrder(run: RunRecord): Violation[] {
   if (!run.header.ordered) return [];
-  const upsets = new SpanIndex<Span>(run.faults.filter(upsetsQueue));
+  const upsets = run.faults.filter(upsetsQueue);
   const waits = lastWaits(run, upsets);
   const isKnown = (hold: Hold, wait: Wait): boolean => endedByGrant(wait, hold, run, upsets);
   return tokenEpochs(run).flatMap((holds) => checkEpoch(holds, waits, isKnown));
@@ -42,49 +41,45 @@ function checkEpoch(
 }
 
 /**
- * For each request the last time that it was in the queue; what may have taken it out in between
- * begins a new one.
+ * The last wait of each request: an event that may have taken it out of the queue begins another.
  */
-function lastWaits(run: RunRecord, upsets: SpanIndex<Span>): Map<string, Wait> {
+function lastWaits(run: RunRecord, upsets: readonly Span[]): Map<string, Wait> {
   const waits = new Map<string, Wait>();
-  for (const [look, { at, waiters }] of run.seen.entries()) {
-    const since = run.seen[look - 1]?.asked ?? 0;
-    const upset = upsets.touches(since, at) || mayLapse(run, since, at);
+  for (const [read, { at, waiters }] of run.seen.entries()) {
+    const since = run.seen[read - 1]?.asked ?? 0;
+    const upset = touch(upsets, since, at) || mayLapse(run, since, at);
     for (const id of waiters) {
       const before = waits.get(id);
-      const goesOn = before?.lastLook === look - 1 && !upset;
-      waits.set(id, { since: goesOn ? before.since : at, lastLook: look });
+      const goesOn = before?.lastRead === read - 1 && !upset;
+      waits.set(id, { since: goesOn ? before.since : at, lastRead: read });
     }
   }
   return waits;
 }
 
-/** Whether a grant can have come, and gone unclaimed, between two looks at the server. */
+/** Whether a grant can have come, and gone unclaimed, between two reads of the server. */
 function mayLapse({ header: { ttl, claim } }: RunRecord, asked: number, at: number): boolean {
   return at - asked >= Math.min(ttl, claim);
 }
 
-/**
- * Data lost, or a clock that ends the leases of waiters: they return to their place when
- * they ask again.
- */
+/** Waiters whose data or leases a fault took return to their place when they ask again. */
 function upsetsQueue({ kind }: RunRecord['faults'][number]): boolean {
   return ['flush-data', 'delete-key', 'step-clock', 'fail-over', 'restart-empty'].includes(kind);
 }
 
 /**
- * It may have left the queue otherwise: dropped while its process stood still, or granted before,
- * and not claimed.
+ * Whether the grant ended the wait: otherwise the request was dropped while its process stood
+ * still, or an earlier grant was not claimed.
  */
 function endedByGrant(
-  { lastLook }: Wait,
+  { lastRead }: Wait,
   hold: Hold,
   run: RunRecord,
-  upsets: SpanIndex<Span>,
+  upsets: readonly Span[],
 ): boolean {
-  const asked = run.seen[lastLook]?.asked ?? 0;
-  if (upsets.touches(asked, hold.granted)) return false;
-  const next = run.seen[lastLook + 1];
+  const asked = run.seen[lastRead]?.asked ?? 0;
+  if (touch(upsets, asked, hold.granted)) return false;
+  const next = run.seen[lastRead + 1];
   if (next === undefined || next.at >= hold.granted) return !mayLapse(run, asked, hold.granted);
   return next.holders.some(({ id, token }) => id === hold.id && token === hold.token);
 }

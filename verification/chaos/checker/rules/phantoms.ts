@@ -1,22 +1,20 @@
 import { clientOf, type Violation } from '../../../history/events.js';
-import { Causes } from '../causes.js';
 import { SLACK } from '../precision.js';
-import type { Hold, RunRecord } from '../run-record.js';
-import { type Span, SpanIndex } from '../span-index.js';
+import { type Hold, isStruck, type RunRecord, type Span, touch, touching } from '../run-record.js';
 
-/** Parts of the keys that stay for a day, for the tokens; the second one is a quorum's. */
+/** Keys that stay for a day, for the tokens; the second is a quorum's. */
 const REMEMBERED = new Set(['info', 'qmeta']);
 
-/** One grant as the looks at the server show it. */
+/** One grant as the reads of the server show it. */
 interface Sighting {
   readonly id: string;
   readonly token: number;
   readonly first: number;
-  /** When the last look that shows it was asked for. */
+  /** When the last read that shows it was sent. */
   readonly last: number;
 }
 
-/** Nothing is left when all have closed, and no ticket outlives its holder's interest in it. */
+/** Nothing is left when all have closed, and no ticket outlives its holder and its caller. */
 export function checkPhantoms(run: RunRecord): Violation[] {
   return [...checkFinal(run), ...checkSightings(run)];
 }
@@ -32,70 +30,51 @@ function checkFinal({ final }: RunRecord): Violation[] {
 
 function checkSightings(run: RunRecord): Violation[] {
   const holds = new Map(run.holds.map((hold) => [hold.id, hold]));
-  const steps = run.faults.filter(({ kind, step = 0 }) => kind === 'step-clock' && step < 0);
-  const setBack = new SpanIndex(steps);
-  const revived = new SpanIndex(run.faults.filter(({ kind }) => kind === 'fail-over'));
-  const causes = new Causes(run);
-  const requests = new Requests(run);
+  const setBack = run.faults.filter(({ kind, step = 0 }) => kind === 'step-clock' && step < 0);
+  const revived = run.faults.filter(({ kind }) => kind === 'fail-over');
+  const lastEnd = ends(run);
   return sightingsOf(run).flatMap(({ id, token, first, last }) => {
     const hold = holds.get(id);
     const gone = goneFor(hold);
-    if (hold !== undefined && gone !== undefined && last > gone && !revived.touches(gone, last)) {
+    if (hold !== undefined && gone !== undefined && last > gone && !touch(revived, gone, last)) {
       const since = `${Math.round(last - gone)} ms after its release was confirmed`;
       if (token === hold.token) return [phantom(id, last, since)];
       // A try that was given up may run late, or twice; its reply, once heard, gives the new grant
       // back.
-      if (!causes.struck(hold.process, first)) return [phantom(id, last, `again, ${since}`)];
+      if (!isStruck(run, hold.process, first)) return [phantom(id, last, `again, ${since}`)];
     }
     const idleSince =
-      token === hold?.token ? hold.end : Math.max(hold?.end ?? 0, requests.lastEnd(id, first));
+      token === hold?.token ? hold.end : Math.max(hold?.end ?? 0, lastEnd(id, first));
     let life = run.life + SLACK;
     // A clock that goes back gives the dead that much more life.
-    for (const { step = 0 } of setBack.touching(hold?.granted ?? first - life, last)) life -= step;
+    const since = hold?.granted ?? first - life;
+    for (const { step = 0 } of touching(setBack, since, last)) life -= step;
     if (last <= idleSince + life) return [];
-    return [phantom(id, last, `${Math.round(last - idleSince)} ms after anyone had it`)];
+    return [phantom(id, last, `${Math.round(last - idleSince)} ms after its last holder`)];
   });
 }
 
 /**
- * When processes waited for permits: a process that has not heard of its grant asks again, which
- * keeps it.
+ * When the last request ended that may have been the request of that id at that moment; the moment
+ * itself if there was none. A process that has not heard of its grant asks again, which keeps it.
  */
-class Requests {
-  readonly #byProcess: ReadonlyMap<string, SpanIndex<Span>>;
-  /** A process's ids all begin alike. */
-  readonly #processes: ReadonlyMap<string, string>;
-
-  constructor({ calls, holds, lastWritten }: RunRecord) {
-    this.#processes = new Map(holds.map(({ id, process }) => [clientOf(id), process]));
-    const spans = new Map<string, Span[]>();
-    for (const { process, operation, invoked: from, settled } of calls) {
-      if (operation !== 'acquire' && operation !== 'try') continue;
-      const own = spans.get(process) ?? [];
-      own.push({ from, to: settled?.at ?? lastWritten.get(process) ?? from });
-      spans.set(process, own);
-    }
-    this.#byProcess = new Map([...spans].map(([process, own]) => [process, new SpanIndex(own)]));
+function ends({ calls, holds, lastWritten }: RunRecord): (id: string, at: number) => number {
+  // All ids of a process begin with the same name.
+  const processes = new Map(holds.map(({ id, process }) => [clientOf(id), process]));
+  const asked = calls.filter(({ operation }) => operation === 'acquire' || operation === 'try');
+  const waits = new Map<string, Span[]>();
+  for (const { process, invoked: from, settled } of asked) {
+    const own = waits.get(process) ?? [];
+    waits.set(process, own);
+    own.push({ from, to: settled?.at ?? lastWritten.get(process) ?? from });
   }
-
-  /**
-   * When the last request ended that may have been the one with that id at that moment; the moment
-   * itself if none was.
-   */
-  lastEnd(id: string, at: number): number {
-    const process = this.#processes.get(clientOf(id)) ?? '';
-    let end = at;
-    for (const { to } of this.#byProcess.get(process)?.touching(at, at) ?? []) {
-      end = Math.max(end, to);
-    }
-    return end;
-  }
+  return (id, at) => {
+    const own = waits.get(processes.get(clientOf(id)) ?? '') ?? [];
+    return Math.max(at, ...touching(own, at, at).map(({ to }) => to));
+  };
 }
 
-/**
- * From when on a ticket must not be there: a release that found it lost leaves it to be withdrawn,
- * or to expire.
- */
+/** From when on a ticket must be gone: a release that finds it lost leaves it to its expiry. */
 function goneFor(hold: Hold | undefined): number | undefined {
   return hold?.released?.result === true ? hold.released.at : undefined;
 }

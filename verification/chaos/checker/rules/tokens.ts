@@ -1,7 +1,7 @@
 import type { Violation } from '../../../history/events.js';
-import { UncertainHolds } from '../uncertain-holds.js';
-import { tokenEpochs } from '../token-epochs.js';
 import type { Hold, RunRecord } from '../run-record.js';
+import { tokenEpochs } from '../token-epochs.js';
+import { isAmbiguous } from '../uncertain-holds.js';
 
 /**
  * Fencing tokens are never given twice and rise with every grant: between calls of which one ended
@@ -9,11 +9,11 @@ import type { Hold, RunRecord } from '../run-record.js';
  */
 export function checkTokens(run: RunRecord): Violation[] {
   const epochs = tokenEpochs(run);
-  return [
-    ...epochs.flatMap((holds) => checkUnique(holds)),
-    ...epochs.flatMap((holds) => checkOverall(holds)),
-    ...epochs.flatMap((holds) => checkPerSlot(holds, new UncertainHolds(run))),
-  ];
+  return epochs.flatMap((holds) => [
+    ...checkUnique(holds),
+    ...checkOverall(holds),
+    ...checkPerSlot(holds, run),
+  ]);
 }
 
 function checkUnique(holds: readonly Hold[]): Violation[] {
@@ -27,43 +27,33 @@ function checkUnique(holds: readonly Hold[]): Violation[] {
 }
 
 function checkOverall(holds: readonly Hold[]): Violation[] {
-  const byGrant = holds.toSorted((a, b) => a.granted - b.granted);
+  const byGrant = holds.toSorted((a, b) => a.granted - b.granted).values();
+  let before = byGrant.next().value;
   let highest: Hold | undefined;
-  let next = 0;
   return holds
     .toSorted((a, b) => a.invoked - b.invoked)
     .flatMap((hold) => {
-      let before = byGrant[next];
-      while (before !== undefined && before.granted < hold.invoked) {
+      for (; before !== undefined && before.granted < hold.invoked; before = byGrant.next().value) {
         if (before.token > (highest?.token ?? -Infinity)) highest = before;
-        next += 1;
-        before = byGrant[next];
       }
       if (highest === undefined || highest.token <= hold.token) return [];
-      return violation(
-        hold,
-        `got token ${hold.token} after ${highest.id} already had ${highest.token}`,
-      );
+      return violation(hold, `got token ${hold.token} after ${highest.id} had ${highest.token}`);
     });
 }
 
-function checkPerSlot(holds: readonly Hold[], doubts: UncertainHolds): Violation[] {
+function checkPerSlot(holds: readonly Hold[], run: RunRecord): Violation[] {
   const last = new Map<number, Hold>();
-  // A lease may be over before its holder hears of it: nobody has believed in that one, and its
-  // slot may be another's by then.
-  const believed = holds.filter(({ certain, granted }) => certain > granted);
-  const certain = believed.filter((hold) => !doubts.ambiguous(hold));
-  return certain
+  // A lease may be over before its holder hears of it: its slot may have another holder by then.
+  return holds
+    .filter((hold) => hold.certain > hold.granted && !isAmbiguous(hold, run))
     .toSorted((a, b) => a.granted - b.granted)
     .flatMap((hold) =>
       hold.slots.flatMap((slot) => {
         const before = last.get(slot);
         last.set(slot, hold);
         if (before === undefined || before.token <= hold.token) return [];
-        return violation(
-          hold,
-          `got token ${hold.token} on slot ${slot} after ${before.id} had ${before.token}`,
-        );
+        const message = `got token ${hold.token} on slot ${slot} after ${before.id} had ${before.token}`;
+        return violation(hold, message);
       }),
     );
 }

@@ -1,11 +1,11 @@
 import type { BudgetOptions } from '../../../src/index.js';
-import type { RateTerms, SemaphoreTerms } from '../../history/events.js';
+import type { RateSettings, SemaphoreSettings } from '../../history/events.js';
 import { type Random, streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
 
-/** What the seed's processes do. */
-export interface WorkloadTerms {
-  readonly semaphores: readonly SemaphoreTerms[];
+/** The work of the processes of a seed. */
+export interface Workload {
+  readonly semaphores: readonly SemaphoreSettings[];
   /** Keys of the keyed mutex. */
   readonly keys: readonly string[];
   readonly keyedTtl: number;
@@ -16,8 +16,8 @@ export interface WorkloadTerms {
   /** The mean time between two calls of a caller, and for which a permit is held; milliseconds. */
   readonly think: number;
   readonly hold: number;
-  /** How often each kind of call is made. */
-  readonly weights: Readonly<Record<CallKind, number>>;
+  /** The relative frequency of each kind of call. */
+  readonly weights: Readonly<Partial<Record<CallKind, number>>>;
 }
 
 export type CallKind =
@@ -28,16 +28,16 @@ export type CallKind =
   | 'adopt'
   | 'revoke'
   | 'set-limit'
-  | 'set-terms'
+  | 'set-rules'
   | 'inspect'
   | 'reopen'
   | 'burst';
 
-export function drawTerms(settings: Settings): WorkloadTerms {
+export function drawWorkload(settings: Settings): Workload {
   const { seed, nodes, pace, moved, newcomers = false, budgets = false } = settings;
   const groups = settings.groups === true || newcomers || budgets;
   const random = streamOf(seed, 'workload');
-  // The new list alone may be used a ttl after the last call with the old one.
+  // A process may use the new list alone a ttl after the last call with the old list.
   const ttl = random.pick(moved === true ? [400, 1000, 3000] : [400, 1000, 3000, 10_000, 30_000]);
   const single = nodes === 1;
   const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
@@ -69,7 +69,7 @@ export function drawTerms(settings: Settings): WorkloadTerms {
       adopt: single ? sometimes(1) : 0,
       revoke: single ? sometimes(0.5) : 0,
       'set-limit': single ? sometimes(0.3) : 0,
-      'set-terms': budgets ? 0.7 : 0,
+      'set-rules': budgets ? 0.7 : 0,
       inspect: sometimes(0.5),
       reopen: sometimes(0.3),
       burst: sometimes(1),
@@ -80,11 +80,11 @@ export function drawTerms(settings: Settings): WorkloadTerms {
 /** Units that a request costs of a budget, mostly. */
 export const MOST_COST = 20;
 
-/** `asked`: permits a second, about. What all three allow is about as much, or less. */
-function paid(seed: number, { name, limit }: SemaphoreTerms, asked: number) {
+/** `asked`: permits a second. Rate, budgets and group limit allow about as many, or fewer. */
+function paid(seed: number, { name, limit }: SemaphoreSettings, asked: number) {
   if (name === 'mutex') return {};
   const random = streamOf(seed, 'budgets', name);
-  const budget = (): RateTerms => drawRate(random, (asked * MOST_COST) / 2);
+  const budget = (): RateSettings => drawRate(random, (asked * MOST_COST) / 2);
   return {
     ...(random.chance(0.7) && { rate: drawRate(random, asked) }),
     budgets: { tokens: budget(), bytes: budget() },
@@ -93,14 +93,14 @@ function paid(seed: number, { name, limit }: SemaphoreTerms, asked: number) {
 }
 
 /** `mean`: units a second. */
-export function drawRate(random: Random, mean: number): RateTerms {
+export function drawRate(random: Random, mean: number): RateSettings {
   const per = random.pick([300, 1000, 4000]);
   const permits = Math.ceil(((mean * per) / 1000) * random.real(0.2, 1.2));
   return { permits, per, burst: Math.ceil(permits * random.pick([0.2, 1, 1, 2])) };
 }
 
-export function budgetOf(terms: RateTerms): BudgetOptions;
-export function budgetOf(terms: RateTerms | undefined): BudgetOptions | undefined;
-export function budgetOf(terms: RateTerms | undefined): BudgetOptions | undefined {
-  return terms && { amount: terms.permits, per: terms.per, burst: terms.burst };
+export function budgetOf(rate: RateSettings): BudgetOptions;
+export function budgetOf(rate: RateSettings | undefined): BudgetOptions | undefined;
+export function budgetOf(rate: RateSettings | undefined): BudgetOptions | undefined {
+  return rate && { amount: rate.permits, per: rate.per, burst: rate.burst };
 }

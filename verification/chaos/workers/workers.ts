@@ -6,12 +6,15 @@ import {
   startWorker,
   type WorkerProcess,
 } from '../../../test/support/worker-process.js';
-import type { Workload } from './workload.js';
+import type { Address } from '../topologies/connect.js';
+import type { WorkerArguments } from './worker.js';
 
 /** The thread of a keeper starts with a separate file. */
 const [PROGRAM = '', THREAD = ''] = ['worker.ts', '../../../src/keeper/worker.ts'].map((file) =>
   fileURLToPath(new URL(file, import.meta.url)),
 );
+
+type Shared = Omit<WorkerArguments, 'process' | 'address'>;
 
 interface Member {
   readonly process: string;
@@ -20,10 +23,9 @@ interface Member {
 }
 
 /** The worker processes of a run. A killed worker has a successor with a new name. */
-export class Crew {
-  readonly #seed: number;
-  readonly #workload: Omit<Workload, 'process' | 'address' | 'seed'>;
-  readonly #addressOf: (worker: number) => Workload['address'];
+export class Workers {
+  readonly #shared: Shared;
+  readonly #addressOf: (worker: number) => Address;
   readonly #members: Member[];
   /** The errors of workers that the run had not killed. */
   readonly problems: unknown[] = [];
@@ -31,14 +33,8 @@ export class Crew {
   /** Permits that were held when a loop was blocked, and permits that were held at its end, too. */
   readonly stalls = { held: 0, kept: 0 };
 
-  constructor(
-    size: number,
-    seed: number,
-    workload: Omit<Workload, 'process' | 'address' | 'seed'>,
-    addressOf: (worker: number) => Workload['address'],
-  ) {
-    this.#seed = seed;
-    this.#workload = workload;
+  constructor(size: number, shared: Shared, addressOf: (worker: number) => Address) {
+    this.#shared = shared;
     this.#addressOf = addressOf;
     this.#members = Array.from({ length: size }, (_, index) => this.#start(index));
   }
@@ -48,14 +44,14 @@ export class Crew {
     await Promise.all(this.#members.map(({ ready }) => ready));
   }
 
-  /** The names that the workers with these indexes go by now. */
+  /** The present names of the workers with these indexes. */
   names(workers: readonly number[]): string[] {
     return workers.map((index) => this.#member(index).process);
   }
 
-  /** Whether the label, host:pid, is that of a worker that lives. */
-  isOf(label: string): boolean {
-    return this.#members.some(({ worker }) => label.endsWith(`:${worker.pid}`));
+  /** Whether a worker of that name lives. */
+  includes(name: string): boolean {
+    return this.#members.some(({ process }) => process === name);
   }
 
   pause(index: number): void {
@@ -112,16 +108,10 @@ export class Crew {
   #start(index: number): Member {
     this.#started += 1;
     const process = `w${index}-${this.#started}`;
-    const seed = this.#seed * 1000 + this.#started;
-    const workload: Workload = {
-      ...this.#workload,
-      process,
-      seed,
-      address: this.#addressOf(index),
-    };
-    const worker = workload.keeper
-      ? startProgram(programWithThread(PROGRAM, THREAD), workload)
-      : startWorker(pathToFileURL(PROGRAM), workload);
+    const args: WorkerArguments = { ...this.#shared, process, address: this.#addressOf(index) };
+    const worker = args.keeper
+      ? startProgram(programWithThread(PROGRAM, THREAD), args)
+      : startWorker(pathToFileURL(PROGRAM), args);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);

@@ -1,1 +1,0 @@
-export type Report = (rule: string, at: number, message: string) => void;
