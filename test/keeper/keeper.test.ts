@@ -105,7 +105,9 @@ describeWithServer('a keeper', (server) => {
     if (id !== undefined) await server().command('CLIENT', 'KILL', 'ID', id);
   }
 
-  /** A process that holds a permit in a blocked loop until `unblock`, and a rival for the permit. */
+  /**
+   * A process that holds a permit in a blocked loop until `unblock`, and a rival for the permit.
+   */
   async function blockedHolder(fixture: ClientFixture, times: Partial<HolderArguments>) {
     const { kind } = fixture;
     const name = newName();

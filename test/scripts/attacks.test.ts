@@ -16,7 +16,9 @@ describeWithServer('a semaphore under attack', (server) => {
   const ask = (one: RedisFixture, id: string, order?: RequestOrder) =>
     one.acquire([{ ...request(id), order }]);
 
-  /** Each round releases all tickets, and asks for one more of group b. Gives the granted of `own`. */
+  /**
+   * Each round releases all tickets, and asks for one more of group b. Gives the granted of `own`.
+   */
   async function grantedIn(rounds: number, one: RedisFixture, own: string[]): Promise<string[]> {
     const granted = new Set<string>();
     for (let i = 0; i < rounds; i += 1) {

@@ -1,6 +1,6 @@
-import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '../../src/index.js';
+import type { Backend, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
-import { connectionTo, openClient } from './open-client.js';
+import { type OpenClient, openClient } from './open-client.js';
 
 /** One of each library. */
 export const bothKinds = ['redis', 'ioredis'] as const;
@@ -12,18 +12,10 @@ export interface Login {
   readonly password: string;
 }
 
-export interface TestClient {
-  readonly target: RedisTarget;
-  /** The package puts it between this client and its Redis backend. */
-  readonly connection: RedisConnection;
-  /** Ends the connection at once, whatever the server does. */
-  destroy(): void;
-}
-
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
 export class ClientFixture {
   readonly kind: BothKinds;
-  readonly #clients: TestClient[] = [];
+  readonly #clients: OpenClient[] = [];
   readonly #semaphores: Semaphore[] = [];
 
   constructor(kind: BothKinds) {
@@ -31,11 +23,9 @@ export class ClientFixture {
   }
 
   /** A client with the library's default options. */
-  async connect(port: number, login?: Login): Promise<TestClient> {
+  async connect(port: number, login?: Login): Promise<OpenClient> {
     const user = login === undefined ? '' : `${login.username}:${login.password}@`;
-    const opened = await openClient(this.kind, `redis://${user}127.0.0.1:${port}`);
-    const { target } = opened;
-    const client = { target, connection: connectionTo(target), destroy: () => void opened.close() };
+    const client = await openClient(this.kind, `redis://${user}127.0.0.1:${port}`);
     this.#clients.push(client);
     return client;
   }
@@ -49,7 +39,7 @@ export class ClientFixture {
 
   async close(): Promise<void> {
     // Clients first: then nothing that hangs can hold up the rest.
-    for (const client of this.#clients) client.destroy();
+    for (const client of this.#clients) void client.close();
     await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
   }
 }

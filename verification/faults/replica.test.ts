@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import { AcquireTimeoutError, BackendError } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
+import { connectionTo } from '../../test/support/open-client.js';
 import { errorOf } from '../../test/support/rejection.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -60,7 +61,8 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
   });
 
   test('counts as lost when the connection was interrupted meanwhile', async (fixture) => {
-    const { connection } = await fixture.clients.connect(server().port);
+    const { target } = await fixture.clients.connect(server().port);
+    const connection = connectionTo(target);
     const confirm = connection.replication?.();
     await server().command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await eventually(() => connection.runByText('return 1', ['x'], []));

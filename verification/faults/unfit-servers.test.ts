@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { RedisConnection, Semaphore } from '../../src/index.js';
 import { BackendError } from '../../src/index.js';
+import { connectionTo } from '../../test/support/open-client.js';
 import { errorOf } from '../../test/support/rejection.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { type Fixture, throughBothClients, waysIn } from './fixture.js';
@@ -62,7 +63,8 @@ describeWithServer('a server that cannot keep the promises', (server) => {
   const test = throughBothClients(server);
 
   async function connect(fixture: Fixture, unfit: readonly Unfit[]) {
-    return patched((await fixture.clients.connect(server().port)).connection, unfit);
+    const { target } = await fixture.clients.connect(server().port);
+    return patched(connectionTo(target), unfit);
   }
 
   /** Every call is refused with an error that names the missing property. */

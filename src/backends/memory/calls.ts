@@ -7,7 +7,7 @@ import { timeOf, useCap } from './order.js';
 import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
 import { add, drop, isLate, purge, renew, toldOf, type Said, type Semaphore } from './semaphore.js';
 import { isAlive, leave } from './serve.js';
-import { slotsOf } from './slots.js';
+import { slotsOf } from './free-slots.js';
 
 export function giveBack(s: Semaphore, call: port.ReleaseCall): Said<port.ReleaseReply> {
   const { ids, spent } = call;

@@ -1,8 +1,8 @@
 import type { AcquireReply, PushedGrant, Reply } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { AFTER_TURN_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { isOrdered, settleOrder, type Waiting } from './order.js';
-import { settlePace } from './progress.js';
+import { isOrdered, endPlainOrder, type Waiting } from './order.js';
+import { settlePace } from './queue-position.js';
 import { payTime } from './rate.js';
 import { NOTHING, type Semaphore } from './semaphore.js';
 
@@ -67,7 +67,7 @@ function tellTurn(s: Semaphore, head: Waiting): void {
 
 /** The end of every reply. */
 export function close(s: Semaphore): Reply {
-  settleOrder(s);
+  endPlainOrder(s);
   settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
   if (s.configured !== 0 || s.isBusy) s.configured = s.own;

@@ -168,7 +168,7 @@ export function first(s: Semaphore): Waiting | undefined {
 /**
  * Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
  */
-export function settleOrder(s: Semaphore): void {
+export function endPlainOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
   const [heads, plain, head] = [times.get(0), flows.get(PLAIN), headOf(s, PLAIN)];
   if (heads === undefined || plain === undefined || head === undefined || s.cap) return;

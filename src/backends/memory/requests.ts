@@ -2,8 +2,8 @@ import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest } from './close.js';
-import { headOf, join, PLAIN, requestOf, settleOrder, useCap, type Waiting } from './order.js';
-import { progressOf } from './progress.js';
+import { headOf, join, PLAIN, requestOf, endPlainOrder, useCap, type Waiting } from './order.js';
+import { progressOf } from './queue-position.js';
 import { hasRoom } from './caps.js';
 import { nameMeters } from './rate.js';
 import {
@@ -16,7 +16,7 @@ import {
   type Ticket,
 } from './semaphore.js';
 import { fits, grant, isAlive, leave, serve } from './serve.js';
-import { slotsOf } from './slots.js';
+import { slotsOf } from './free-slots.js';
 
 type Asked = port.TicketRequest;
 
@@ -156,7 +156,7 @@ export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.Acquire
   }
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
-  settleOrder(s);
+  endPlainOrder(s);
   return waits === undefined
     ? { verdicts, askAgainAt: undefined }
     : { verdicts, ...nearest(s, waits) };

@@ -5,9 +5,9 @@ import { firstId } from '../ticket-id.js';
 import type { Inboxes } from './inboxes.js';
 import { type Cap, permitsIn } from './caps.js';
 import { arrivalOf, type Flow, freeGroup, type Heads, useCap, type Waiting } from './order.js';
-import type { Pace } from './progress.js';
+import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
-import { Slots } from './slots.js';
+import { Slots } from './free-slots.js';
 
 /** The parts that all semaphores of a backend share. */
 export interface Server {

@@ -4,7 +4,7 @@ import { first, isOrdered, join, leaveFlow, type Waiting, type Wanted } from './
 import { countGroup } from './caps.js';
 import { charge, payTime } from './rate.js';
 import { add, type Semaphore, type Terms, type Ticket } from './semaphore.js';
-import { slotsOf } from './slots.js';
+import { slotsOf } from './free-slots.js';
 
 /** With its lease all requests of a client count. */
 export function isAlive(s: Semaphore, { client }: Waiting, now: number = s.now): boolean {

@@ -1,7 +1,9 @@
 import type { SemaphoreKey } from '../backend.js';
 import { LONGEST_NAME } from '../protocol.js';
 
-/** The keys that every script declares, in this order; others are derived, see `semaphore.lua`. */
+/**
+ * The keys that every script declares, in this order; `key_of` of `keys.lua` derives the others.
+ */
 const KEYS = ['tickets', 'info'] as const;
 const QUORUM_KEYS = ['qslots', 'qmeta'] as const;
 

@@ -17,7 +17,11 @@ async function hung({ server }: Scope, body: () => Promise<void>): Promise<void>
 
 async function changed({ server }: Scope, change: string, undo: string, body: () => Promise<void>) {
   await server.command(...change.split(' '));
-  await body().finally(() => server.command(...undo.split(' ')));
+  try {
+    await body();
+  } finally {
+    await server.command(...undo.split(' '));
+  }
 }
 
 /** Every way in is refused, also one without a timeout, and says why. */

@@ -13,7 +13,7 @@
 -- has another, or 'o' and the limit of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
 -- expires, or '@' and its turn, see turns.lua.
--- include: rooms records notify slots caps rate order pace
+-- include: rooms records notify free-slots caps rate order pace
 
 local function rules_text(s)
   local meters = next(s.meters) and rates.text(s) or ''
@@ -87,9 +87,9 @@ local function close(s, body, waits)
   if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
-  settle(s)
+  write_free(s)
   if next(s.times) then
-    order.settle(s)
+    order.end_if_plain(s)
   end
   if s.pace then
     pace.settle(s)

@@ -1,5 +1,5 @@
 -- Fragment of the slow paths: a free permit goes to a request.
--- include: records slots caps rate
+-- include: records free-slots caps rate
 
 -- The next token or arrival.
 local function next_number(s)

@@ -209,7 +209,7 @@ function order.first(s)
 end
 
 -- Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
-function order.settle(s)
+function order.end_if_plain(s)
   local heads, time = order.heads_of(s, 0), s.times[0]
   if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
     return

@@ -8,7 +8,7 @@
 -- budget has ',returned' besides: by how much all but time has moved its tat back. All in
 -- microseconds.
 -- room: rates
--- include: rooms records meters
+-- include: rooms records gcra
 -- Lets new terms count. Units that were used under the terms before stay used.
 function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
@@ -64,8 +64,8 @@ function rates.has_budget(s)
   end
 end
 
--- When the rate and all budgets allow a request: each is full, or has as much left. By the rate
--- behind `ahead` other requests no earlier.
+-- The earliest time at which the rate and all budgets can pay for a request. Of the rate `ahead`
+-- other permits are paid first.
 function rates.pay_time(s, r, ahead)
   local time = 0
   for name, m in pairs(s.meters) do

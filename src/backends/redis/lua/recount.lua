@@ -2,7 +2,7 @@
 -- made again from the others as far as these allow. A ticket counts only with its record, and the
 -- other way round; the records in `requests` are the truth of the queue.
 -- room: recount
--- include: rooms records slots caps order
+-- include: rooms records free-slots caps order
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)

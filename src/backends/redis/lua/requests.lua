@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore waiter-leases progress close turns name-rules
+-- include: semaphore waiter-leases queue-position close turns name-rules
 
 -- The requests of a text, see acquire.lua.
 local function parse(text)

@@ -16,7 +16,7 @@
 --
 -- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
 -- (text), limit (text; '0': not known).
--- include: keys rooms records slots caps rate order recount queue
+-- include: keys rooms records caps rate order recount queue expired-tickets
 
 -- A word of the state, such as 'queue' or 'top:9', see close.lua.
 local function read_word(s, known, word, value)
@@ -47,62 +47,6 @@ local function read_state(s)
   s.top = (known.top or s.held) + 0
   s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
   s.led = known.capped or ''
-end
-
--- A ticket's group and costs, as the ticket goes.
-local function settle_terms(s, record, permits, spent)
-  local group, charged = caps.terms_of(record)
-  if s.cap then
-    caps.count(s, group, -permits)
-  end
-  if s.capped then
-    order.lead_group(s, group)
-  end
-  if spent then
-    rates.settle(s, charged, spent)
-  end
-end
-
--- Gives tickets back. Returns the ids that were tickets, and their number. `spent`: by id.
-local function drop(s, ids, spent)
-  local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
-  for i = 1, #ids do
-    local id, _, slots = ids[i], ticket_of(records[i])
-    if slots and not gone[id] then
-      local held = s.held
-      gone[id] = true
-      free(s, slots)
-      if s.cap or spent then
-        settle_terms(s, records[i], held - s.held, spent and spent[id])
-      end
-      add(fields, id, string.match(id, '~.*$') or id)
-    end
-  end
-  local total = #fields / 2
-  s.count = s.count - total
-  write(ids, 'ZREM', s.tickets)
-  write(fields, 'HDEL', s.info)
-  return gone, total
-end
-
--- Drops expired tickets. Of very many it drops some hundred: enough to make room for the ids, and
--- the ids themselves. The next calls drop the others.
-local function purge(s, ids)
-  local wanted, total, found = s.waiting, 0, nil
-  for i = 1, #ids do
-    local _, permits = parts_of(ids[i])
-    wanted = wanted + permits
-  end
-  repeat
-    found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '100')
-    drop(s, found)
-    total = total + #found
-  until #found < 100 or total >= 300 and s.held + wanted <= s.limit
-  local scores, dead = #found == 100 and ids[1] and redis.call('ZMSCORE', s.tickets, unpack(ids)) or {}, {}
-  for i = 1, #scores do
-    dead[#dead + 1] = scores[i] and scores[i] + 0 <= s.now and ids[i] or nil
-  end
-  drop(s, dead)
 end
 
 -- A semaphore as the call finds it. `ids`: the ids that the call names.

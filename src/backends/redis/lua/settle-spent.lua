@@ -1,5 +1,5 @@
 -- Fragment of release.lua: a ticket has spent more or less than it was charged.
--- include: meters
+-- include: gcra
 -- on demand: slow_path = give-back
 
 -- The state behind the limit, with the budgets settled. Nil if the slow path has more to write.

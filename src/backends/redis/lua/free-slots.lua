@@ -21,7 +21,7 @@ end
 
 -- Writes the ranges that came free. If the highest slots are among them, `top` sinks, over at
 -- most 100 ranges.
-local function settle(s)
+local function write_free(s)
   local adds, most = s.freed, s.freed[1] and 100 or 0
   s.freed = {}
   if s.held == 0 and s.top > 0 then
@@ -44,7 +44,7 @@ end
 
 -- The lowest free slots, at most `most`, that lie side by side.
 local function take(s, most)
-  settle(s)
+  write_free(s)
   local range = s.held < s.top and redis.call('ZRANGE', s.slots, '0', '0')[1]
   if not range then
     s.held, s.top = s.held + most, s.top + most

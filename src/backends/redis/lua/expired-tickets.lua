@@ -1,0 +1,59 @@
+-- Fragment of the slow paths: tickets go: expired, released or revoked. Their slots are free.
+-- include: records free-slots caps rate order
+
+-- A ticket's group and costs, as the ticket goes.
+local function settle_terms(s, record, permits, spent)
+  local group, charged = caps.terms_of(record)
+  if s.cap then
+    caps.count(s, group, -permits)
+  end
+  if s.capped then
+    order.lead_group(s, group)
+  end
+  if spent then
+    rates.settle(s, charged, spent)
+  end
+end
+
+-- Gives tickets back. Returns the ids that were tickets, and their number. `spent`: by id.
+local function drop(s, ids, spent)
+  local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
+  for i = 1, #ids do
+    local id, _, slots = ids[i], ticket_of(records[i])
+    if slots and not gone[id] then
+      local held = s.held
+      gone[id] = true
+      free(s, slots)
+      if s.cap or spent then
+        settle_terms(s, records[i], held - s.held, spent and spent[id])
+      end
+      add(fields, id, string.match(id, '~.*$') or id)
+    end
+  end
+  local total = #fields / 2
+  s.count = s.count - total
+  write(ids, 'ZREM', s.tickets)
+  write(fields, 'HDEL', s.info)
+  return gone, total
+end
+
+-- Drops expired tickets, 100 at a time. If there are very many, it stops after 300, once the waiting
+-- requests and the ids of the call have room, and drops those of the ids that have expired. The next
+-- calls drop the others.
+local function purge(s, ids)
+  local wanted, total, found = s.waiting, 0, nil
+  for i = 1, #ids do
+    local _, permits = parts_of(ids[i])
+    wanted = wanted + permits
+  end
+  repeat
+    found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '100')
+    drop(s, found)
+    total = total + #found
+  until #found < 100 or total >= 300 and s.held + wanted <= s.limit
+  local scores, dead = #found == 100 and ids[1] and redis.call('ZMSCORE', s.tickets, unpack(ids)) or {}, {}
+  for i = 1, #scores do
+    dead[#dead + 1] = scores[i] and scores[i] + 0 <= s.now and ids[i] or nil
+  end
+  drop(s, dead)
+end
