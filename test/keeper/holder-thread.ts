@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { Semaphore } from '../../src/index.js';
 import { Keeper } from '../../src/keeper/index.js';
 import { eventually } from '../support/eventually.js';
+import './built-worker.js';
 import { isKept } from './is-kept.js';
 
 export interface HolderThread {

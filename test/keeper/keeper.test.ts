@@ -267,8 +267,8 @@ describeWithServer('a keeper', (server) => {
       kind,
       `leaves its permits to the main thread on ${how} of its own`,
       async (fixture) => {
-        const end = join(server().directory, newName());
-        const [keeper, warnings] = make(moduleThat(how, kind, end));
+        const file = join(server().directory, newName());
+        const [keeper, warnings] = make(moduleThat(how, kind, file));
         const { handle, lost } = await hold(fixture, keeper, 3000);
         await untilKept(handle);
         let byThisThread = 0;
@@ -276,14 +276,18 @@ describeWithServer('a keeper', (server) => {
         subscribe('redsem:extend', count);
         // A thread that hangs lets an extension wait for 10 s.
         const extending = how === 'hang' ? undefined : handle.extend();
-        writeFileSync(end, '');
+        writeFileSync(file, '');
         await extending;
         await eventually(() => byThisThread > 3);
         unsubscribe('redsem:extend', count);
         if (how !== 'hang') {
-          await eventually(() => warnings.length > 0);
-          expect(warnings.map(({ code }) => code)).to.deep.equal(['KEEPER_LOST']);
-          expect(warnings[0]?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
+          // A busy machine may warn of a late renewal before.
+          const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
+          await eventually(() => ends().length > 0);
+          const [end, ...more] = ends();
+          expect(end).to.include({ code: 'KEEPER_LOST' });
+          expect(end?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
+          expect(more).to.deep.equal([]);
         }
         expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
       },

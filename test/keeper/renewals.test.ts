@@ -363,7 +363,7 @@ describe('a permit that a keeper renews', () => {
     const adopted = given && (await open().adopt(given));
     await block(4 * TTL);
     threads.main.unblock();
-    const waiting = hold();
+    const waiting = hold(open({ ttl: 30_000 }));
     await threads.time.advance(1000);
     expect(await adopted?.release()).to.equal(true);
     const pushed = await waiting;

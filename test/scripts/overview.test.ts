@@ -4,7 +4,7 @@ import type { OverviewReply } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, describeOnBoth, RedisFixture, request } from './port-fixture.js';
 
 async function overviewOf({ backend, key }: PortFixture): Promise<OverviewReply | undefined> {
   const reply = (await backend.overview?.([key]))?.[0];
@@ -35,6 +35,8 @@ describeOnBoth('the overview', (make) => {
 });
 
 describeWithServer('the overview on a server', (server) => {
+  after(closeFixtures);
+
   it('shows a damaged semaphore beside the others, and ends early if there are many tickets', async () => {
     const one = new RedisFixture(server(), { limit: 100_000 });
     const [first, hurt, text] = [

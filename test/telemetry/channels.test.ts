@@ -45,7 +45,10 @@ describe('diagnostics channels', () => {
     const handle = await semaphore.acquire();
     const caught = (call: Promise<unknown>) => call.catch((error: unknown) => error);
     const late = caught(semaphore.acquire(30));
-    await clock.advance(30);
+    await clock.advance(20);
+    expect(log.of('redsem:queue').at(-1)).to.deep.equal({ name: NAME, waiting: 1 });
+    await clock.advance(10);
+    expect(log.of('redsem:queue').at(-1)).to.deep.equal({ name: NAME, waiting: 0 });
     expect(await semaphore.tryAcquire()).to.equal(null);
     const wrong = await caught(semaphore.acquire(-1));
     await handle.release();

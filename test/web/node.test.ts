@@ -116,6 +116,20 @@ describe('the request that authorize gets', () => {
       }
     });
   });
+
+  it('has a signal that aborts when the client leaves', async () => {
+    const gone = new AbortController();
+    let signal: AbortSignal | undefined;
+    const authorize = (request: Request): Promise<boolean> => {
+      ({ signal } = request);
+      gone.abort();
+      return new Promise(() => undefined);
+    };
+    await withServer(toNodeListener(viewFixture({ authorize }).view), async (address) => {
+      expect(await fetch(address, gone).catch(String)).to.match(/AbortError/);
+      await eventually(() => signal?.aborted === true);
+    });
+  });
 });
 
 describe('requests of other forms', () => {
