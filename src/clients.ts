@@ -14,7 +14,7 @@ import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
 import { checkType, rangeError, typeError } from './arguments/validation.js';
-import { checkOptions, optionNames } from './arguments/known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 
 /**
  * A `redis` client, cluster, sentinel or pool, a Redis or Cluster of `ioredis` or `iovalkey`, or
@@ -61,8 +61,6 @@ export function backendOf(target: unknown): Backend {
   return madeOf(backends, target, () => new RedisBackend(connectionOf(target)));
 }
 
-const QUORUM_OPTIONS = optionNames('lists otherSet');
-
 /** The options of `quorum`. */
 export interface QuorumOptions {
   /**
@@ -92,7 +90,7 @@ export function quorum(
   // In an array the places would be the names, and every list of nodes has the same places.
   const isNamed = isObject(clients) && !Array.isArray(clients);
   checkType(isNamed, 'clients', 'an object of clients by name', clients);
-  checkOptions(options, QUORUM_OPTIONS);
+  checkOptions(options, 'lists otherSet');
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
   const targets = Object.values(clients);
   checkTargets(targets);
@@ -145,7 +143,7 @@ function checkTargets(targets: readonly unknown[]): void {
 
 function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
-  if (is<QuorumNode>(target, 'hold', 'drop', 'list')) return target;
+  if (hasMethods<QuorumNode>(target, 'hold', 'drop', 'list')) return target;
   return madeOf(nodes, target, () => new RedisQuorumNode(connectionOf(target), nodeName(target)));
 }
 
@@ -156,16 +154,12 @@ function isObject(target: unknown): target is object {
 function connectionOf(target: object): RedisConnection {
   if (isNodeRedis(target)) return nodeRedisConnection(target);
   if (isIoredis(target)) return ioredisConnection(target);
-  if (is<RedisConnection>(target, 'runBySha', 'runByText')) return target;
+  if (hasMethods<RedisConnection>(target, 'runBySha', 'runByText')) return target;
   throw unknownTarget(target);
 }
 
 function isBackend(target: object): target is Backend {
-  return is<Backend>(target, 'acquire', 'extend', 'release', 'inspect');
-}
-
-function is<T>(target: object, ...methods: (keyof T & string)[]): target is T & object {
-  return hasMethods(target, ...methods);
+  return hasMethods<Backend>(target, 'acquire', 'extend', 'release', 'inspect');
 }
 
 function unknownTarget(target: unknown): TypeError {

@@ -42,7 +42,7 @@ const LONG_SILENCE_MS = 1000;
 /** No connection, or no reply for long. */
 export function isUnreachable(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
-  if (cause instanceof CallTimeoutError) return cause.limit >= LONG_SILENCE_MS;
+  if (cause instanceof CallTimeoutError) return cause.silentMs >= LONG_SILENCE_MS;
   const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
   return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
     text,

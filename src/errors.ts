@@ -1,8 +1,7 @@
 import { safeCause } from './arguments/safe-cause.js';
 import { withoutCredentials } from './arguments/shown.js';
 import { NO_LIMIT } from './backends/protocol.js';
-import type { ErrorSubject } from './error-causes.js';
-import { advice, describe, isUnreachable, withHelp } from './error-causes.js';
+import { advice, describe, type ErrorSubject, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';
 
 /** Every `code` that an error of this package can carry. */
@@ -187,9 +186,9 @@ export class HandleLostError extends RedsemError {
    */
   readonly ticketId: string;
 
-  /** @param part for the message: which permit it is, of several that are held together */
-  constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown, part?: string) {
-    const permit = `the permit of ${JSON.stringify(name)}${part === undefined ? '' : ` (${part})`}`;
+  /** @param which for the message: which permit it is, of several that are held together */
+  constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown, which?: string) {
+    const permit = `the permit of ${JSON.stringify(name)}${which === undefined ? '' : ` (${which})`}`;
     const [what, then] =
       reason === 'released' ? ['no longer held', ''] : ['lost', '; stop the work that it covers'];
     const message = `${permit} is ${what}: ${LOST_BECAUSE[reason]}${then} (ticket ${ticketId})`;

@@ -1,5 +1,5 @@
 import { resolveCosts } from './arguments/budgets.js';
-import { checkOptions, optionNames } from './arguments/known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 import { quoted, showAs } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
 import { checkType } from './arguments/validation.js';
@@ -26,8 +26,6 @@ export interface ReleaseOptions {
    */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
-
-const RELEASE_OPTIONS = optionNames('spent');
 
 /** Emits a warning of the semaphore; false if no listener gets it. */
 export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
@@ -71,7 +69,7 @@ export class Handle extends LossEmitter {
     super();
     this.#lease = lease;
     this.#warn = warn;
-    lease.observe(this);
+    lease.observer = this;
     // The lease is lost already, so no observer hears of it; listeners that are added now do.
     if (lease.loss !== undefined) this.watchListeners();
   }
@@ -115,8 +113,7 @@ export class Handle extends LossEmitter {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
-      const { loss } = this.#lease;
-      if (loss !== undefined) this.#abort.abort(loss);
+      if (this.#lease.loss !== undefined) this.#abort.abort(this.#lease.loss);
     }
     return this.#abort.signal;
   }
@@ -169,7 +166,7 @@ export class Handle extends LossEmitter {
    */
   release(options?: ReleaseOptions): Promise<boolean> {
     try {
-      if (options !== undefined) checkOptions(options, RELEASE_OPTIONS);
+      if (options !== undefined) checkOptions(options, 'spent');
       if (options?.spent !== undefined) this.spent = options.spent;
     } catch (error) {
       return Promise.reject(error);
@@ -243,13 +240,15 @@ export class Handle extends LossEmitter {
   onExtended(): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
-    this.#lease.observe(new WeakRef(this));
+    this.#lease.observer = new WeakRef(this);
     dropped.register(this, this.#lease, this);
     this.watchListeners();
   }
 
   /** @internal */
   onLost(error: HandleLostError): void {
+    // The holder has stopped since the loss was found.
+    if (this.#release !== undefined) return;
     this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();
@@ -258,14 +257,14 @@ export class Handle extends LossEmitter {
 
   #check(): number {
     this.#isChecked = true;
-    return this.#lease.look();
+    return this.#lease.check();
   }
 
   #keepAlive(): void {
     if (!this.#weak) return;
     this.#weak = false;
     dropped.unregister(this);
-    this.#lease.observe(this);
+    this.#lease.observer = this;
   }
 
   /** @internal */

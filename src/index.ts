@@ -10,13 +10,11 @@ export type {
 export type { BudgetOptions } from './arguments/budgets.js';
 export * from './backends/memory/memory-backend.js';
 export type * from './backends/redis/connection.js';
-export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
-export { quorum } from './clients.js';
+export { quorum, type QuorumOptions, type RedisTarget, type SingleTarget } from './clients.js';
 export type { ErrorSubject } from './error-causes.js';
 export * from './errors.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './events.js';
-export type { HandleData, ReleaseOptions } from './handle.js';
-export { Handle } from './handle.js';
+export { Handle, type HandleData, type ReleaseOptions } from './handle.js';
 export type * from './interfaces.js';
 export * from './list-semaphores.js';
 export * from './many/acquire-all.js';
@@ -25,8 +23,7 @@ export * from './many/election.js';
 export * from './many/keyed-mutex.js';
 export * from './many/keyed-semaphore.js';
 export * from './many/read-write-lock.js';
-export type { MutexOptions, SemaphoreTarget } from './mutex.js';
-export { Mutex } from './mutex.js';
+export { Mutex, type MutexOptions, type SemaphoreTarget } from './mutex.js';
 export type {
   AcquireOptions,
   CloseOptions,
@@ -53,6 +50,5 @@ export type {
   WaitMessage,
 } from './telemetry.js';
 export type { BackoffOptions } from './time/backoff.js';
-export type { Clock, Timer } from './time/clock.js';
-export { systemClock } from './time/clock.js';
+export { type Clock, systemClock, type Timer } from './time/clock.js';
 export * from './time/manual-clock.js';

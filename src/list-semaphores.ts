@@ -1,19 +1,16 @@
 import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry.js';
-import type { RedisTarget } from './clients.js';
-import { backendOf } from './clients.js';
+import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
 import { checkPrefix, resolveRetry } from './options.js';
 import { systemClock } from './time/clock.js';
-import { checkOptions, optionNames } from './arguments/known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string | undefined;
 }
-
-const OPTIONS = optionNames('prefix');
 
 /** How long one page may take, in milliseconds. */
 const PAGE_TIMEOUT_MS = 5000;
@@ -31,7 +28,7 @@ export function listSemaphores(
   target: RedisTarget | Backend,
   options: ListOptions = {},
 ): AsyncGenerator<string, void, undefined> {
-  checkOptions(options, OPTIONS);
+  checkOptions(options, 'prefix');
   return names(backendOf(target), checkPrefix(options.prefix));
 }
 

@@ -1,17 +1,20 @@
 import { hostname } from 'node:os';
-import type { Budgets, Costs, QueueProgress, Rate } from './backends/backend.js';
-import type { ReplicaRequirement, RequestOrder } from './backends/backend.js';
+import type * as port from './backends/backend.js';
 import type { LeaseKeeper } from './backends/lease-keeper.js';
 import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
-import type { Clock } from './time/clock.js';
-import { LONGEST_TIMER, systemClock } from './time/clock.js';
-import type { BudgetOptions } from './arguments/budgets.js';
-import { LONGEST_PERIOD, resolveBudgets, resolveCosts } from './arguments/budgets.js';
-import type { OptionNames } from './arguments/known-options.js';
+import { type Clock, LONGEST_TIMER, systemClock } from './time/clock.js';
+import {
+  type BudgetOptions,
+  byBudget,
+  LONGEST_PERIOD,
+  resolveBudget,
+  resolveCosts,
+} from './arguments/budgets.js';
 import {
   ACQUIRE_OPTIONS,
   checkOptions,
+  type OptionNames,
   optionNames,
   SEMAPHORE_OPTIONS,
 } from './arguments/known-options.js';
@@ -132,7 +135,7 @@ export interface AcquireOptions {
 }
 
 /** The argument of `onWaiting`. */
-export interface WaitingReport extends QueueProgress {
+export interface WaitingReport extends port.QueueProgress {
   /**
    * How many permits of the semaphore this process holds itself, through the same client. Above 0,
    * a holder may be waiting for itself.
@@ -150,7 +153,7 @@ export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
 /** The options of `tryAcquire` and `tryUse`. */
-export type TryAcquireOptions = Pick<AcquireOptions, 'permits'>;
+export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'group' | 'cost'>;
 
 /** The options of `close`. */
 export interface CloseOptions {
@@ -199,18 +202,23 @@ export interface ResolvedOptions
     Given<Pick<SemaphoreOptions, 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock'>>,
     Pick<SemaphoreOptions, 'maxWaiting' | 'groupLimit' | 'keeper'> {
   readonly retry: BackoffOptions;
-  readonly replicas: ReplicaRequirement | undefined;
-  readonly rate: Rate | undefined;
-  readonly budgets: Budgets | undefined;
+  readonly replicas: port.ReplicaRequirement | undefined;
+  readonly rate: port.Rate | undefined;
+  readonly budgets: port.Budgets | undefined;
 }
 
-export interface ResolvedAcquire extends Required<Pick<AcquireOptions, 'signal' | 'onWaiting'>> {
-  /** Infinity: no limit. */
-  readonly timeout: number;
+/** What a request asks for. */
+export interface ResolvedTry {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
-  readonly order: RequestOrder | undefined;
-  readonly cost: Costs | undefined;
+  readonly order: port.RequestOrder | undefined;
+  readonly cost: port.Costs | undefined;
+}
+
+export interface ResolvedAcquire
+  extends ResolvedTry, Required<Pick<AcquireOptions, 'signal' | 'onWaiting'>> {
+  /** Infinity: no limit. */
+  readonly timeout: number;
 }
 
 const DEFAULT_TTL = 30_000;
@@ -221,11 +229,8 @@ const LONGEST_GROUP = 128;
 /** The scripts count the times of grants in microseconds. */
 const MOST_A_MILLISECOND = 1000;
 
-const RETRY_OPTIONS = optionNames('min max factor jitter');
-const REPLICA_OPTIONS = optionNames('atLeast timeout');
-const RATE_OPTIONS = optionNames('permits per burst');
-const CLOSE_OPTIONS = optionNames('drain');
-const TRY_OPTIONS = optionNames('permits');
+const RATE_EXPECTED = 'an object such as { permits: 100, per: 60_000 }';
+const TRY_OPTIONS = optionNames('permits group cost');
 
 /** `known`: the options that the constructor takes. */
 export function resolveOptions(
@@ -254,7 +259,7 @@ export function resolveOptions(
     replicas: resolveReplicas(options.replicas),
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
-    budgets: resolveBudgets(options.budgets),
+    budgets: options.budgets && byBudget('budgets', options.budgets, resolveBudget),
     groupLimit: resolveGroupLimit(options.groupLimit),
     clock: checkClock(clock),
     keeper,
@@ -265,9 +270,9 @@ export function resolveGroupLimit(limit: number | undefined): number | undefined
   return limit === undefined ? undefined : integer('groupLimit', limit, 1);
 }
 
-function resolveReplicas(given: ReplicaOptions | undefined): ReplicaRequirement | undefined {
+function resolveReplicas(given: ReplicaOptions | undefined): port.ReplicaRequirement | undefined {
   if (given === undefined) return undefined;
-  checkOptions(given, REPLICA_OPTIONS, 'replicas', 'an object with atLeast');
+  checkOptions(given, 'atLeast timeout', 'replicas', 'an object with atLeast');
   const { timeout = 1000 } = given;
   return {
     atLeast: integer('replicas.atLeast', given.atLeast, 1),
@@ -279,7 +284,7 @@ function resolveReplicas(given: ReplicaOptions | undefined): ReplicaRequirement 
 export function resolveAcquire(
   given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
-  budgets?: Budgets,
+  budgets?: port.Budgets,
 ): ResolvedAcquire {
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
   const isObject = typeof options === 'object' && options !== null;
@@ -303,7 +308,8 @@ export function resolveAcquire(
 const ONLY_BESIDE_GROUP =
   'only beside group, whose share it is (add group, or use permits to take several)';
 
-function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestOrder | undefined {
+function resolveOrder(options: AcquireOptions): port.RequestOrder | undefined {
+  const { group, weight, priority = 0 } = options;
   integer('priority', priority, 0, 9);
   if (group !== undefined) text('group', group, 1, LONGEST_GROUP);
   if (weight !== undefined) {
@@ -316,15 +322,16 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
 
 /** How long `close` waits for holders, in milliseconds. */
 export function resolveClose(options: CloseOptions): number {
-  checkOptions(options, CLOSE_OPTIONS);
+  checkOptions(options, 'drain');
   const { drain = 0 } = options;
   return milliseconds('drain', drain, 0, LONGEST_TIMER);
 }
 
-/** How many permits `tryAcquire` asks for. */
-export function resolveTry(options: TryAcquireOptions = {}): number {
+/** `budgets`: the names that a cost may have. */
+export function resolveTry(options: TryAcquireOptions = {}, budgets?: port.Budgets): ResolvedTry {
   checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
-  return checkPermits(options.permits);
+  const { permits, order, cost } = resolveAcquire(options, TRY_OPTIONS, budgets);
+  return { permits, order, cost };
 }
 
 /**
@@ -348,8 +355,8 @@ export function checkName(name: unknown): string {
 }
 
 /** The option `rate`, or the argument of `setRate`. */
-export function resolveRate(given: RateOptions): Rate {
-  checkOptions(given, RATE_OPTIONS, 'rate', 'an object such as { permits: 100, per: 60_000 }');
+export function resolveRate(given: RateOptions): port.Rate {
+  checkOptions(given, 'permits per burst', 'rate', RATE_EXPECTED);
   const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
   const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
   const mostBurst = Math.max(1, Math.floor((LONGEST_PERIOD / per) * permits));
@@ -367,7 +374,7 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
 }
 
 export function resolveRetry(given: RetryOptions): BackoffOptions {
-  checkOptions(given, RETRY_OPTIONS, 'retry');
+  checkOptions(given, 'min max factor jitter', 'retry');
   const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);

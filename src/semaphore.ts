@@ -1,33 +1,28 @@
 import { EventEmitter } from 'node:events';
 import type { Backend } from './backends/backend.js';
 import { checkTicketId } from './backends/ticket-id.js';
-import type { RedisTarget } from './clients.js';
-import { backendOf } from './clients.js';
+import { backendOf, type RedisTarget } from './clients.js';
 import type { Admin } from './core/admin.js';
 import type { Lease } from './core/lease.js';
 import { SemaphoreLink } from './core/semaphore-link.js';
 import { acquireTogether } from './core/together.js';
 import { runHolding } from './core/use.js';
-import type { HeldHere } from './errors.js';
-import { ClosedError, HandleLostError } from './errors.js';
-import type { HandleData, Warn } from './handle.js';
-import { checkHandleData, Handle } from './handle.js';
-import type {
-  AcquireOptions,
-  CloseOptions,
-  RateOptions,
-  SemaphoreOptions,
-  TryAcquireOptions,
-} from './options.js';
+import { ClosedError, HandleLostError, type HeldHere } from './errors.js';
+import { checkHandleData, Handle, type HandleData, type Warn } from './handle.js';
 import {
+  type AcquireOptions,
   checkFunction,
   checkName,
+  type CloseOptions,
+  type RateOptions,
   resolveAcquire,
   resolveClose,
   resolveGroupLimit,
   resolveOptions,
   resolveRate,
   resolveTry,
+  type SemaphoreOptions,
+  type TryAcquireOptions,
 } from './options.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
@@ -36,9 +31,8 @@ import type {
   SemaphoreState,
   TryUseResult,
 } from './semaphore-types.js';
-import { telemetry, traceEach } from './telemetry.js';
-import type { BudgetOptions } from './arguments/budgets.js';
-import { checkBudgetName, resolveBudget } from './arguments/budgets.js';
+import { telemetry } from './telemetry.js';
+import { type BudgetOptions, checkBudgetName, resolveBudget } from './arguments/budgets.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
@@ -168,9 +162,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, in one round trip. Gives null when no permit is free, other requests wait, or the rate
-   * allows no permit now.
-   * @param options `permits`: how many to take, 1 to the limit, default 1
+   * One try, in one round trip: all that it asks for, or nothing. Gives null when no permit is
+   * free, other requests are before it, the rate or a budget does not allow it now, or its group
+   * holds `groupLimit` permits.
+   * @param options `permits`: how many to take, 1 to the limit, default 1; `group` and `cost` as in
+   *   `AcquireOptions`
    * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
    *   limit in the backend
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
@@ -183,9 +179,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
-    const permits = resolveTry(options);
-    checkMostPermits(this.#link.backend, permits);
-    const lease = await this.#link.acquire({ permits });
+    const wanted = resolveTry(options, this.#link.options.budgets);
+    checkRequest(this.#link.backend, wanted);
+    const lease = await this.#link.acquire(wanted);
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -208,10 +204,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       taken === undefined ? null : Semaphore.#keepEach(shares, taken),
     );
     if (!telemetry.acquire.hasSubscribers) return handles;
-    const contexts = shares.map(({ semaphore: { name }, permits }) => {
-      return { name, permits, timeout: undefined };
-    });
-    return traceEach(contexts, handles);
+    // As a call of each semaphore, with its handle as the result.
+    const traced = shares.map(({ semaphore, permits }, i) =>
+      semaphore.#traced(async () => (await handles)?.[i] ?? null, permits),
+    );
+    return Promise.all(traced).then(() => handles);
   }
 
   static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
@@ -397,7 +394,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   close(options: CloseOptions = {}): Promise<void> {
     try {
       const drain = resolveClose(options);
-      if (this.#isClosed && drain === 0) this.#link.endDrain();
+      if (this.#isClosed && drain === 0) this.#link.endDrain?.();
       this.#isClosed = true;
       this.#stopHazards?.();
       return (this.#closed ??= this.#link.close(drain));

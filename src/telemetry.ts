@@ -1,5 +1,4 @@
-import type { TracingChannel } from 'node:diagnostics_channel';
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
 /**
@@ -124,18 +123,3 @@ export const telemetry = {
   drop: channel('redsem:drop') as MessageChannel<DropMessage>,
   mismatch: channel('redsem:mismatch') as MessageChannel<MismatchMessage>,
 };
-
-/**
- * Publishes a try for several semaphores as a call of each semaphore, with its handle as the
- * result, or null if a permit was not free.
- */
-export async function traceEach<R>(
-  contexts: readonly AcquireContext[],
-  call: Promise<readonly R[] | null>,
-): Promise<readonly R[] | null> {
-  const traced = contexts.map((context, i) =>
-    telemetry.acquire.tracePromise(async () => (await call)?.[i] ?? null, context),
-  );
-  await Promise.all(traced);
-  return call;
-}

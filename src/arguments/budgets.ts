@@ -1,7 +1,6 @@
 import type { Budgets, Costs, Rate } from '../backends/backend.js';
 import { MOST_BUDGETS } from '../backends/protocol.js';
-import type { OptionNames } from './known-options.js';
-import { checkOptions, optionNames } from './known-options.js';
+import { checkOptions } from './known-options.js';
 import { integer } from './numbers.js';
 import { checkType, rangeError } from './validation.js';
 
@@ -21,7 +20,7 @@ export interface BudgetOptions {
   readonly burst?: number | undefined;
 }
 
-const BUDGET_OPTIONS: OptionNames = optionNames('amount per burst');
+const EXPECTED = 'an object such as { amount: 90_000, per: 60_000 }';
 /** 365 days, in milliseconds. */
 export const LONGEST_PERIOD = 31_536_000_000;
 
@@ -40,16 +39,10 @@ export function checkBudgetRoom(semaphore: string, known: readonly string[], nam
 
 /** `option`: its name in messages. */
 export function resolveBudget(option: string, given: BudgetOptions): Rate {
-  checkOptions(given, BUDGET_OPTIONS, option, 'an object such as { amount: 90_000, per: 60_000 }');
+  checkOptions(given, 'amount per burst', option, EXPECTED);
   const permits = integer(`${option}.amount`, given.amount, 1);
   const per = integer(`${option}.per`, given.per, 1, LONGEST_PERIOD);
   return { permits, per, burst: integer(`${option}.burst`, given.burst ?? permits, 1) };
-}
-
-export function resolveBudgets(
-  given: Readonly<Record<string, BudgetOptions>> | undefined,
-): Budgets | undefined {
-  return given && byBudget('budgets', given, resolveBudget);
 }
 
 /**
@@ -72,7 +65,7 @@ export function resolveCosts(
 }
 
 /** Without a prototype, so that every name in it is the name of a budget. */
-function byBudget<Given, Resolved>(
+export function byBudget<Given, Resolved>(
   option: string,
   given: Readonly<Record<string, Given>>,
   resolve: (option: string, value: Given) => Resolved,

@@ -51,18 +51,20 @@ const RATE_ALIASES: Readonly<Record<string, string>> = {
 /**
  * Refuses a value that is no object, and an option that the call does not take: a misspelled option
  * would have no effect.
+ * @param names the options that the call takes, or their names with spaces between
  * @param argument the name of the object in messages
  * @param expected for the message: the value that the call expects
  * @throws {TypeError} that names the option and suggests the nearest known name
  */
 export function checkOptions(
   options: object,
-  known: OptionNames,
+  names: OptionNames | string,
   argument = 'options',
   expected = 'an object',
 ): void {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
   checkType(isObject, argument, expected, options);
+  const known = typeof names === 'string' ? optionNames(names) : names;
   // No array of keys is made, because every `acquire` comes here.
   for (const option in options) {
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
@@ -83,8 +85,8 @@ function secretOr(option: string, value: unknown): string {
 
 /** Suggests the name that the caller may have meant. */
 function hintFor(option: string, known: OptionNames, argument: string): string | undefined {
-  const part = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
-  if (part !== undefined) return `did you mean rate.${part}?`;
+  const ofRate = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
+  if (ofRate !== undefined) return `did you mean rate.${ofRate}?`;
   const call = callWith(option);
   if (call !== undefined) return `it is an option of ${call}`;
   const meant = nameIn(ALIASES, option) ?? nearest(option, known);
@@ -106,7 +108,7 @@ function nameIn(aliases: Readonly<Record<string, string>>, option: string): stri
 }
 
 /** The known name with the fewest typing mistakes, if they are few. */
-function nearest(option: string, known: OptionNames): string | undefined {
+export function nearest(option: string, known: OptionNames): string | undefined {
   let best: string | undefined;
   let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
   for (const name of known) {

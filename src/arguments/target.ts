@@ -1,5 +1,5 @@
 import type { Backend } from '../backends/backend.js';
-import type { ResolvedAcquire, ResolvedOptions } from '../options.js';
+import type { ResolvedAcquire, ResolvedOptions, ResolvedTry } from '../options.js';
 import { checkType, rangeError, typeError } from './validation.js';
 
 // Refuses at once an option that the target cannot support, and not only when the option is needed.
@@ -38,8 +38,11 @@ export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: n
   throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
 }
 
-/** The permits that an `acquire` asks for, and its options of a queue. */
-export function checkRequest(backend: Backend, request: ResolvedAcquire): void {
+/** The permits that a request asks for, and its options of a queue. */
+export function checkRequest(
+  backend: Backend,
+  request: ResolvedTry & Partial<ResolvedAcquire>,
+): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
   if (backend.hasNoQueue !== true) return;

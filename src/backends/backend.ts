@@ -18,13 +18,14 @@ export interface Backend {
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
    * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and
-   * the reply is undefined. So is that to calls which cannot be one; each call is of another
-   * semaphore and has one request, for one permit, that does not wait. All are late once it is past
-   * the earliest `notAfter`. Left out: each semaphore is asked by itself.
+   * the reply is undefined. Each call is of another semaphore of the lane, names no rate, budget or
+   * group limit, and has one request, for one permit, that does not wait; all have one `notAfter`.
+   * Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
   /**
-   * Semaphores of the same lane may share a call: not those on two servers. Left out: all share.
+   * Semaphores of the same lane may share a call: not those of two prefixes, or on two servers.
+   * Left out: those of one prefix share.
    */
   laneOf?(key: SemaphoreKey): string;
   /** Reads the whole state of one semaphore, expired tickets left out. */

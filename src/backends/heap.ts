@@ -1,7 +1,7 @@
 /** What may be in a `Heap`, in one at a time. */
 export interface Heaped {
   /** Where it is in its heap, which alone sets it. */
-  place: number;
+  index: number;
 }
 
 /**
@@ -33,7 +33,7 @@ export class Heap<T extends Heaped> {
   }
 
   add(item: T): void {
-    item.place = this.#items.push(item) - 1;
+    item.index = this.#items.push(item) - 1;
     this.#rise(item);
   }
 
@@ -41,7 +41,7 @@ export class Heap<T extends Heaped> {
   remove(item: T): void {
     const last = this.#items.pop();
     if (last === undefined || last === item) return;
-    this.#put(last, item.place);
+    this.#put(last, item.index);
     this.moved(last);
   }
 
@@ -52,8 +52,8 @@ export class Heap<T extends Heaped> {
   }
 
   #rise(item: T): void {
-    while (item.place > 0) {
-      const above = this.#items[(item.place - 1) >>> 1];
+    while (item.index > 0) {
+      const above = this.#items[(item.index - 1) >>> 1];
       if (above === undefined || !this.#isBefore(item, above)) return;
       this.#swap(item, above);
     }
@@ -61,8 +61,8 @@ export class Heap<T extends Heaped> {
 
   #sink(item: T): void {
     for (;;) {
-      const place = 2 * item.place + 1;
-      const [left, right] = [this.#items[place], this.#items[place + 1]];
+      const index = 2 * item.index + 1;
+      const [left, right] = [this.#items[index], this.#items[index + 1]];
       if (left === undefined) return;
       const below = right !== undefined && this.#isBefore(right, left) ? right : left;
       if (!this.#isBefore(below, item)) return;
@@ -76,13 +76,13 @@ export class Heap<T extends Heaped> {
   }
 
   #swap(one: T, other: T): void {
-    const { place } = one;
-    this.#put(one, other.place);
-    this.#put(other, place);
+    const { index } = one;
+    this.#put(one, other.index);
+    this.#put(other, index);
   }
 
-  #put(item: T, place: number): void {
-    this.#items[place] = item;
-    item.place = place;
+  #put(item: T, index: number): void {
+    this.#items[index] = item;
+    item.index = index;
   }
 }

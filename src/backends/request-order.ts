@@ -1,11 +1,14 @@
 import { Heap, type Heaped } from './heap.js';
-import type { RequestOrder } from './backend.js';
+import type { RequestOrder, WaiterState } from './backend.js';
 
 /** Of a request without options. */
 export const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 
-/** What a request waits with, as far as it decides when it is granted. */
+/** A request that waits, and what decides when it is granted. */
 export interface Standing {
+  readonly id: string;
+  readonly label: string;
+  /** In microseconds. */
   readonly arrival: number;
   readonly permits: number;
   readonly order: RequestOrder;
@@ -30,40 +33,48 @@ export function flowOf({ priority, group }: RequestOrder): string {
 }
 
 /**
- * Those who live, in the order in which they will be granted; at the end those that ask for more
- * than the limit. `timeOf`: the virtual time of a priority.
+ * The requests of living clients, in the order in which they will be granted; at the end the
+ * requests for more than the limit.
+ * @param now server time in milliseconds
+ * @param timeOf the virtual time of a priority
  */
-export function inOrderOfGrants<S extends Standing>(
-  all: readonly S[],
-  timeOf?: (priority: number) => number,
-): S[] {
+export function waitersOf(
+  all: readonly Standing[],
+  now: number,
+  timeOf: (priority: number) => number,
+): WaiterState[] {
   const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
-  const granted: S[] = [];
+  const ordered: Standing[] = [];
   for (let priority = 9; priority >= 0; priority -= 1) {
     const own = byArrival.filter(({ order, parked }) => order.priority === priority && !parked);
-    granted.push(...grantsOf(own, timeOf?.(priority) ?? 0));
+    ordered.push(...grantsOf(own, timeOf(priority)));
   }
-  return [...granted, ...byArrival.filter(({ parked }) => parked)].filter(({ living }) => living);
+  ordered.push(...byArrival.filter(({ parked }) => parked));
+  const living = ordered.filter((one) => one.living);
+  return living.map(({ id, permits, arrival, label, order }, position) => {
+    const waitingFor = Math.max(0, now - arrival / 1000);
+    return { id, permits, position, waitingFor, label, ...order };
+  });
 }
 
-interface Flow<S extends Standing> extends Heaped {
-  readonly waiting: S[];
+interface Flow extends Heaped {
+  readonly waiting: Standing[];
   next: number;
   tag: number;
 }
 
 /** Requests of one priority as they leave the queue, the dead among them. */
-function grantsOf<S extends Standing>(byArrival: readonly S[], time: number): S[] {
-  const flows = new Map<string, Flow<S>>();
+function grantsOf(byArrival: readonly Standing[], time: number): Standing[] {
+  const flows = new Map<string, Flow>();
   for (const one of byArrival) {
     const flow = flows.get(flowOf(one.order));
     if (flow !== undefined) flow.waiting.push(one);
     else {
       const { tag = time + costOf(one.permits, one.order) } = one;
-      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, place: 0 });
+      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, index: 0 });
     }
   }
-  const heads = new Heap<Flow<S>>(
+  const heads = new Heap<Flow>(
     ({ tag }) => tag,
     ({ waiting, next }) => waiting[next]?.arrival ?? 0,
   );
@@ -71,8 +82,8 @@ function grantsOf<S extends Standing>(byArrival: readonly S[], time: number): S[
   return leavesOf(heads, time);
 }
 
-function leavesOf<S extends Standing>(heads: Heap<Flow<S>>, from: number): S[] {
-  const left: S[] = [];
+function leavesOf(heads: Heap<Flow>, from: number): Standing[] {
+  const left: Standing[] = [];
   let time = from;
   for (let flow = heads.lowest; flow !== undefined; flow = heads.lowest) {
     const first = flow.waiting[flow.next];

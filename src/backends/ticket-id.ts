@@ -36,13 +36,9 @@ export function firstId(id: string): string {
   return id.slice(id.indexOf('~') + 1);
 }
 
-export interface TicketIdParts {
-  readonly client: string;
-  readonly number: number;
-  readonly permits: number;
-}
-
-export function parseTicketId(id: string): TicketIdParts | undefined {
+export function parseTicketId(
+  id: string,
+): { client: string; number: number; permits: number } | undefined {
   const match = TICKET_ID.exec(id);
   if (match?.[1] === undefined) return undefined;
   return { client: match[1], number: parseInt(match[2] ?? '', 36), permits: Number(match[3] ?? 1) };

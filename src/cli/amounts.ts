@@ -1,8 +1,7 @@
-import { quoted } from '../arguments/shown.js';
 import type { BudgetOptions, BudgetState, RateOptions, RateState } from '../index.js';
-import { UsageError } from './failure.js';
+import { unexpected } from './failure.js';
 
-/** The longest first, in milliseconds. */
+/** In milliseconds, the longest first. */
 const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -13,7 +12,7 @@ const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
 
 /**
  * Milliseconds of a duration such as `500ms`, `30s`, `1.5m`, `1h`, `1d`. A bare number other than 0
- * is refused: `timeout` and `flock` mean seconds by it, this library milliseconds.
+ * is refused: `timeout` and `flock` read it as seconds, this library as milliseconds.
  */
 export function parseDuration(option: string, text: string): number {
   if (text === '0') return 0;
@@ -21,9 +20,7 @@ export function parseDuration(option: string, text: string): number {
   const length = UNITS.find(([name]) => name === unit)?.[1];
   const milliseconds = Math.round(Number(count) * (length ?? Number.NaN));
   if (Number.isFinite(milliseconds)) return milliseconds;
-  throw new UsageError(
-    `${option}: expected a duration such as 500ms, 30s, 2m or 1h, got ${quoted(text)}`,
-  );
+  throw unexpected(option, 'a duration such as 500ms, 30s, 2m or 1h', text);
 }
 
 /** `850ms`, `12s`, `3m 20s`, `2h 5m`, `4d 1h`: two units at most. */
@@ -44,15 +41,13 @@ export function showDuration(milliseconds: number): string {
 export function parseRate(what: string, text: string, burst: number | undefined): RateOptions {
   const [, permits, every = '', unit] = /^(\d{1,15})\/(\d{0,9})([smhd])$/.exec(text) ?? [];
   if (permits === undefined || unit === undefined) {
-    throw new UsageError(
-      `${what}: expected a rate such as 10/s, 100/m or 5000/h, got ${quoted(text)}`,
-    );
+    throw unexpected(what, 'a rate such as 10/s, 100/m or 5000/h', text);
   }
   const per = parseDuration(what, `${every === '' ? '1' : every}${unit}`);
   return { permits: Number(permits), per, ...(burst !== undefined && { burst }) };
 }
 
-/** `100/m`, `100/15m`, `10/s burst 5`: as it is given to commands, but for the burst. */
+/** `100/m`, `100/15m`, `10/s burst 5`: the text that commands take, and the burst. */
 export function showRate({ permits, per, burst }: Required<RateOptions>): string {
   const [unit, length] = UNITS.find(([, milliseconds]) => per % milliseconds === 0) ?? ['ms', 1];
   const every = per / length;
@@ -60,13 +55,13 @@ export function showRate({ permits, per, burst }: Required<RateOptions>): string
   return `${permits}/${period}${burst === 1 ? '' : ` burst ${burst}`}`;
 }
 
-/** With when it allows the next permit. */
+/** A rate, and when it allows the next permit. */
 export function showRateState(rate: RateState): string {
   const next = rate.nextIn > 0 ? `next in ${showDuration(rate.nextIn)}` : 'next now';
   return `${showRate(rate)}, ${next}`;
 }
 
-/** `90000/m`, as a rate is given. */
+/** A budget such as `90000/m`, in the form of a rate. */
 export function parseBudget(what: string, text: string, burst?: number): BudgetOptions {
   const { permits: amount, per } = parseRate(what, text, undefined);
   return { amount, per, ...(burst !== undefined && { burst }) };
@@ -77,7 +72,7 @@ export function showBudget({ amount, per, burst, used }: BudgetState): string {
   return `${showRate({ permits: amount, per, burst: 1 })}, ${Math.ceil(used)} of ${burst} used`;
 }
 
-/** `NAME=VALUE` of options that may be given several times. */
+/** The values by name of an option `NAME=VALUE` that may be given several times. */
 export function namedValues<V>(
   option: string,
   texts: readonly string[],
@@ -87,9 +82,7 @@ export function namedValues<V>(
   const entries = texts.map((text): [string, V] => {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
     if (name !== undefined && value !== undefined) return [name, valueOf(value)];
-    throw new UsageError(
-      `${option}: expected a name and a value as in tokens=4000, got ${quoted(text)}`,
-    );
+    throw unexpected(option, 'a name and a value as in tokens=4000', text);
   });
   return Object.fromEntries(entries);
 }

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
-import { quoted } from '../arguments/shown.js';
 import { parseDuration } from './amounts.js';
-import { UsageError } from './failure.js';
+import { unexpected, UsageError } from './failure.js';
 
 /**
- * What each option means, by how the help shows it: `-n, --limit N`. An option without placeholder
- * takes no value; an ellipsis at the end lets it be given several times.
+ * The help text of each option, by its form in the help: `-n, --limit N`. An option without a
+ * placeholder takes no value. An option with an ellipsis at the end may be given several times.
  */
 export type Options = Readonly<Record<string, string>>;
 
@@ -26,16 +25,16 @@ export function optionsIn(options: Options): Option[] {
   });
 }
 
-/** What a user wrote after the command's name. */
+/** The words that a user wrote after the command's name. */
 export class Arguments {
   readonly positionals: readonly string[];
-  /** The command line after `--`; undefined where there is none. */
+  /** The command line after `--`; undefined without `--`. */
   readonly command: readonly string[] | undefined;
   readonly #values: Readonly<Record<string, unknown>>;
 
   /**
-   * @param takesCommand whether a command to run follows `--`; else it is followed by a name that
-   *   may begin with a dash
+   * @param takesCommand whether a command line follows `--`; else a name follows that may begin
+   *   with a dash
    */
   constructor(argv: readonly string[], options: Options, takesCommand: boolean) {
     const [own, rest] = splitAtDashes(argv);
@@ -79,7 +78,7 @@ export function parseCount(
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (count >= min && count <= max) return count;
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
-  throw new UsageError(`${what}: expected a whole number, ${range}, got ${quoted(text)}`);
+  throw unexpected(what, `a whole number, ${range}`, text);
 }
 
 /** `5`, or a change of the number before: `+5`, `-5`. */
@@ -113,24 +112,24 @@ function parse(argv: readonly string[], options: Options) {
   }
 }
 
-/** A line of a table in the help: a word and what it means. */
+/** A line of a table in the help: a word and its meaning. */
 export type HelpRow = readonly [head: string, text: string];
 
 export interface Command {
-  /** What follows the name in the first line of its help. */
+  /** The arguments, as the first line of the help shows them. */
   readonly synopsis: string;
-  /** One line, for the list of commands. */
+  /** A line for the list of commands. */
   readonly summary: string;
   readonly description: string;
-  /** After the description, by their titles. */
+  /** The tables after the description, by their titles. */
   readonly tables?: Readonly<Record<string, readonly HelpRow[]>>;
   readonly options: Options;
-  /** What it does, by the command line. */
+  /** The effect of each example, by its command line. */
   readonly examples: Readonly<Record<string, string>>;
-  /** How many arguments it takes beside its options. */
+  /** How many arguments the command takes beside its options. */
   readonly arguments: readonly [min: number, max: number];
   /** Whether `--` and a command line follow. */
   readonly takesCommand?: boolean;
-  /** Resolves with the exit code; left out: all went well. */
+  /** Resolves with the exit code; undefined: 0. */
   run(args: Arguments): Promise<number | void>;
 }

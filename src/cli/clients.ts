@@ -6,15 +6,15 @@ import { CONNECT_TIME } from './with-timeout.js';
 
 /** A connected client. */
 export interface Server {
-  /** What a `Semaphore` is made on. */
+  /** The target of a `Semaphore`. */
   readonly target: RedisTarget;
-  /** Whether the client has a connection now, as far as it says. */
+  /** Whether the client has a connection now, as far as the client shows it. */
   connected(): boolean;
   /** Ends all connections at once; never throws. */
   disconnect(): void;
 }
 
-/** What a client is made with. */
+/** The arguments for a new client. */
 export interface Pending {
   readonly settings: ServerSettings;
   /** Whether the client was connected before: from then on it reconnects by itself. */
@@ -31,7 +31,7 @@ function reconnectDelay(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 10), 2000);
 }
 
-/** @throws {UnavailableError} where the package has not these functions */
+/** @throws {UnavailableError} if the package lacks one of the functions */
 function assertInterface<T>(
   name: ClientPackage,
   client: unknown,
@@ -41,7 +41,7 @@ function assertInterface<T>(
   throw new UnavailableError(`the package ${name} has another interface`);
 }
 
-/** Versions 5 and 6; a type alone: the package need not be installed. */
+/** Versions 5 and 6. Types only, because the package need not be installed. */
 interface Ioredis {
   readonly Redis: typeof Redis;
   readonly Cluster: typeof Cluster;
@@ -51,13 +51,13 @@ export function ioredisAdapter(ioredis: unknown): ClientAdapter {
   assertInterface<Ioredis>('ioredis', ioredis, ['Redis', 'Cluster']);
   return (pending) => {
     const { cluster, addresses } = pending.settings;
-    const nodes = addresses.map(placeOf);
+    const nodes = addresses.map(endpointOf);
     const client = cluster
       ? new ioredis.Cluster(nodes, ioredisClusterOptions(pending))
       : new ioredis.Redis({ ...nodes[0], ...ioredisOptions(pending) });
     client.on('error', (error) => {
       pending.onError(error);
-      // It would work in database 0 instead: try again with a new connection.
+      // The client would work in database 0 instead. A new connection tries again.
       if (isRefusedSelect(error)) client.disconnect(true);
     });
     return {
@@ -69,7 +69,7 @@ export function ioredisAdapter(ioredis: unknown): ClientAdapter {
   };
 }
 
-/** The client's `connect` succeeds also where the server refuses what comes with it. */
+/** The client's `connect` succeeds even if the server refuses the login or the database. */
 async function connectOne(
   client: Pick<Redis, 'connect' | 'ping' | 'select'>,
   { settings: { addresses } }: Pending,
@@ -78,8 +78,8 @@ async function connectOne(
   await client.connect();
   if (database !== 0) return void (await client.select(database));
   await client.ping().catch((error: unknown) => {
-    // A user without the right to PING, a server that loads: no hindrance. A connection that is
-    // closed is: the error event says why.
+    // A user without the right to PING and a server that loads are no errors. A closed connection
+    // is an error: the error event has the cause.
     const isReply = error instanceof Error && /^[A-Z]+ /.test(error.message);
     if (!isReply || /^(?:NOAUTH|WRONGPASS)/.test(error.message)) throw error;
   });
@@ -98,10 +98,10 @@ function ioredisOptions({ settings, ready }: Pending) {
     tls: settings.tls,
     lazyConnect: true,
     connectTimeout: CONNECT_TIME,
-    // It would use INFO, which a user with few rights may not; a server that loads is tried again
-    // anyway.
+    // The check would call INFO, for which a user may lack the right. Calls to a server that loads
+    // are tried again anyway.
     enableReadyCheck: false,
-    // Null before it was connected: it gives up.
+    // Before the first connection: null, so the client gives up.
     retryStrategy: (attempt: number) => (ready() ? reconnectDelay(attempt) : null),
   };
 }
@@ -111,16 +111,14 @@ function ioredisClusterOptions(pending: Pending): object {
   return { redisOptions, lazyConnect: true, clusterRetryStrategy: redisOptions.retryStrategy };
 }
 
-/**
- * The used part of the package `redis`, by shape: the types of its versions 4, 5 and 6 differ.
- */
+/** The used functions of the package `redis`: the types of its versions 4, 5 and 6 differ. */
 interface NodeRedis {
   createClient(options: object): Client;
   createCluster(options: object): Client;
 }
 
 type Client = RedisTarget & {
-  /** Of one server only: a cluster does not say. */
+  /** Only of a single server: the client of a cluster does not show it. */
   readonly isReady?: boolean;
   connect(): Promise<unknown>;
   on(event: 'error', listener: (error: unknown) => void): unknown;
@@ -150,10 +148,6 @@ export function nodeRedisAdapter(redis: unknown): ClientAdapter {
 function nodeRedisClient(redis: NodeRedis, { settings, ready }: Pending): Client {
   const { cluster, addresses, tls } = settings;
   const [{ username, password, database }] = addresses;
-  const login = {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-  };
   const socket = {
     ...(tls !== undefined && { tls: true, ...tls }),
     connectTimeout: CONNECT_TIME,
@@ -161,17 +155,18 @@ function nodeRedisClient(redis: NodeRedis, { settings, ready }: Pending): Client
       ready() ? reconnectDelay(attempt) : cause,
   };
   if (cluster) {
-    const rootNodes = addresses.map((address) => ({ socket: placeOf(address) }));
-    // The defaults are also for the nodes that the cluster names.
-    return redis.createCluster({ rootNodes, defaults: { socket, ...login } });
+    const rootNodes = addresses.map((address) => ({ socket: endpointOf(address) }));
+    // The defaults also apply to the nodes that the cluster names.
+    return redis.createCluster({ rootNodes, defaults: { socket, username, password } });
   }
   return redis.createClient({
-    socket: { ...placeOf(addresses[0]), ...socket },
-    ...login,
+    socket: { ...endpointOf(addresses[0]), ...socket },
+    username,
+    password,
     database,
   });
 }
 
-function placeOf({ host, port, path }: ServerAddress) {
+function endpointOf({ host, port, path }: ServerAddress) {
   return path === undefined ? { host, port } : { path };
 }

@@ -4,12 +4,12 @@ import { fit, type Line, padded, restyled, type Span, widthOf } from './style.js
 /** A column of a table of `Row`s. */
 export interface Column<Row> {
   readonly head: string;
-  /** Its text; of at most `width` columns, where there is `least`. */
+  /** The text of a row; a column with `least` asks for a text of at most `width` columns. */
   readonly cell: (row: Row, width: number) => string | Span;
-  /** Where there is no room for all columns, the highest ranks go first. */
+  /** If the columns do not fit, the column with the highest rank goes first. */
   readonly rank: number;
   readonly isNumber?: boolean;
-  /** How narrow the column may become; left out: as wide as its widest text. */
+  /** The least width of the column; left out: the width of its widest text. */
   readonly least?: number;
   readonly most?: number;
 }
@@ -22,7 +22,7 @@ interface Sized<Row> {
 
 const GAP = 2;
 
-/** The head and the rows: the columns that fit, numbers at the right, nothing unprintable. */
+/** The head and the rows: the columns that fit, with numbers at the right, all printable. */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -81,23 +81,23 @@ function paddedCell(cell: string | Span, size: number, isNumber = false): Line {
   return isNumber ? [gap, { text: shown, style }] : [{ text: shown, style }, gap];
 }
 
-/** Of the screen, or of a part of it. */
+/** The size of the screen, or of a section of it. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** The part of the screen that a table has; its rows are for the head, too. */
-export interface Place extends Size {
-  /** The row with the cursor; undefined: it is elsewhere. */
+/** The section of the screen that a table fills with its head and rows. */
+export interface Section extends Size {
+  /** The row with the cursor; undefined: the cursor is elsewhere. */
   readonly selected: number | undefined;
 }
 
-/** A table of which only the rows around the cursor are shown, and at its head which those are. */
+/** The rows of a table around the cursor, with their numbers in the head. */
 export function sectionLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  { rows: room, selected, columns: width }: Place,
+  { rows: room, selected, columns: width }: Section,
 ): Line[] {
   if (room <= 0) return [];
   const count = Math.min(room - 1, rows.length);
@@ -111,7 +111,7 @@ export function sectionLines<Row>(
   return [head, ...lines.map(cursorOn)];
 }
 
-/** The first column is then never so narrow that the position would be cut off. */
+/** The head of the first column shows the position, and the column is wide enough for it. */
 function withPosition<Row>(
   [first, ...others]: readonly Column<Row>[],
   position: string,

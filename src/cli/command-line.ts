@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { nearest } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { Arguments, type Command, splitAtDashes } from './arguments.js';
 import { COMMON_OPTIONS } from './server-options.js';
@@ -6,7 +7,7 @@ import { commandHelp, errorEntries, errorHelp, mainHelp } from './help.js';
 import { EXIT, UsageError } from './failure.js';
 import { print, report } from './output.js';
 
-/** Each is loaded only when it is needed: most programs need one, and shells start many. */
+/** A command is loaded when it is needed: a process needs one, and shells start many. */
 const COMMANDS = new Map<string, () => Promise<Command>>([
   ['run', async () => (await import('./commands/run.js')).runCommand],
   ['status', async () => (await import('./commands/show.js')).statusCommand],
@@ -42,7 +43,7 @@ async function dispatch([word, ...argv]: readonly string[]): Promise<number | vo
   const ofCode = word === 'help' ? helpOfCode(name) : undefined;
   if (ofCode !== undefined) return print(ofCode);
   const command = await find(name);
-  // Before all else is checked: with --help nothing else needs to be right.
+  // Before the other arguments are checked: with --help they may be wrong.
   if (isHelp || asksForHelp(argv)) return print(commandHelp(name, command));
   return command.run(parse(name, command, argv));
 }
@@ -79,7 +80,7 @@ function find(name: string): Promise<Command> {
   throw new UsageError(`${message}; redsem --help lists them`);
 }
 
-/** What the reference says of an error or a warning; undefined where the word is no code. */
+/** The entry of an error or a warning in the reference; undefined if the word is no code. */
 function helpOfCode(word: string): string | undefined {
   if (!/^[A-Z_]+$/.test(word)) return undefined;
   const entries = errorEntries();
@@ -89,9 +90,9 @@ function helpOfCode(word: string): string | undefined {
   throw new UsageError(`no error is called ${withHint(word, entries)}; the codes are ${codes}`);
 }
 
-/** The word in quotes, and the known word that was probably meant. */
+/** The word in quotes, and the known word that the user probably meant. */
 function withHint(word: string, known: ReadonlyMap<string, unknown>): string {
-  const meant = nearest(word, [...known.keys()]);
+  const meant = nearest(word, new Set(known.keys()));
   return meant === undefined ? quoted(word) : `${quoted(word)} (${meant}?)`;
 }
 
@@ -99,29 +100,4 @@ function version(): string {
   // Both src/cli and dist/cli stand two folders below it.
   const manifest: unknown = createRequire(import.meta.url)('../../package.json');
   return String(Reflect.get(Object(manifest), 'version'));
-}
-
-/** More typing errors than this are another word. */
-const MOST_ERRORS = 2;
-
-/** The word that was probably meant; undefined where none is near. */
-export function nearest(typed: string, words: readonly string[]): string | undefined {
-  const [best] = words
-    .map((word) => ({ word, errors: distance(typed, word) }))
-    .toSorted((a, b) => a.errors - b.errors);
-  return best !== undefined && best.errors <= MOST_ERRORS ? best.word : undefined;
-}
-
-/** Levenshtein's: letters to add, to leave out or to change. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of Array.from(a).entries()) {
-    const next = [i + 1];
-    for (const [j, other] of Array.from(b).entries()) {
-      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -9,22 +9,15 @@ import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
 
 /**
- * Connects. A server that cannot be reached now is an error at once; a server that goes away later
- * is waited for.
- * @param deadline milliseconds that it may take at most, however busy the machine is
+ * Connects. A server that cannot be reached now is an error at once. When a server goes away later,
+ * the client connects again.
+ * @param deadline the longest time in milliseconds, also on a busy machine
  * @throws {UnavailableError}
  */
 export async function connect(
   settings: ServerSettings,
   deadline: number = Infinity,
-): Promise<Server> {
-  return connectBy(loadClient(settings.client), settings, deadline);
-}
-
-export async function connectBy(
-  adapter: ClientAdapter,
-  settings: ServerSettings,
-  deadline: number,
+  adapter: ClientAdapter = loadClient(settings.client),
 ): Promise<Server> {
   const tries: Tries = { over: false };
   try {
@@ -35,7 +28,7 @@ export async function connectBy(
     tries.current?.disconnect();
     const where = settings.addresses.map(showAddress).join(', ');
     const why = describe(tries.lastError ?? error);
-    // A server of another protocol may wait for a whole line and say nothing.
+    // A server of another protocol may wait for a whole line without an answer.
     const isSilent = settings.tls !== undefined && tries.lastError === undefined;
     const hint = isSilent ? ' (is it a TLS port?)' : loginHint(why);
     throw new UnavailableError(`cannot connect to ${where}: ${why}${hint}`, error);
@@ -50,13 +43,13 @@ function loginHint(why: string): string {
 interface Tries {
   over: boolean;
   current?: Server;
-  /** The first error of the try: it causes the others. */
+  /** The first error of the try: it causes the later errors. */
   lastError?: unknown;
 }
 
 /**
- * Tries with one client after the other while each only finds that its time is over: a client's own
- * limit knows no busy machine.
+ * Tries with a new client after each client that ran out of time: a client's own time limit does
+ * not allow for a busy machine.
  */
 async function connectOneByOne(
   adapter: ClientAdapter,
@@ -83,7 +76,7 @@ async function connectOneByOne(
   }
 }
 
-/** Loads the client package that is asked for, else the first that is installed. */
+/** Loads the wanted client package, else the first package that is installed. */
 function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
   for (const name of wanted === undefined ? CLIENT_PACKAGES : [wanted]) {
     for (const load of loaders()) {
@@ -95,10 +88,7 @@ function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
   throw new UnavailableError(`${none} installed beside redsem: npm install ${needed}`);
 }
 
-/**
- * npx may have put redsem into a separate folder; the client is then in the project where npx was
- * called.
- */
+/** npx may run redsem from a separate folder; the client is then in the current project. */
 function loaders(): NodeJS.Require[] {
   const beside = createRequire(import.meta.url);
   const isNpx = process.env['npm_command'] === 'exec';

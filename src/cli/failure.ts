@@ -1,3 +1,4 @@
+import { quoted } from '../arguments/shown.js';
 import { describe as describeCause } from '../error-causes.js';
 
 /** Exit codes of `redsem` itself; 64 to 75 as in sysexits.h, 126 and 127 as shells give them. */
@@ -37,6 +38,11 @@ export class UsageError extends Failure {
   }
 }
 
+/** An argument that is not as expected. */
+export function unexpected(option: string, expected: string, text: string): UsageError {
+  return new UsageError(`${option}: expected ${expected}, got ${quoted(text)}`);
+}
+
 /** The server cannot be reached, or refuses. */
 export class UnavailableError extends Failure {
   constructor(message: string, cause?: unknown) {
@@ -44,7 +50,7 @@ export class UnavailableError extends Failure {
   }
 }
 
-/** An argument that the library refuses came from the command line. */
+/** An argument that the library refuses is an error of usage. */
 export function throwAsUsage(error: unknown): never {
   const isRefusal = error instanceof TypeError || error instanceof RangeError;
   throw isRefusal ? new UsageError(error.message) : error;
@@ -59,22 +65,19 @@ export function usageOf<T>(call: () => T): T {
   }
 }
 
-/**
- * Whether a client gave up because of the time that it took; a host may have several addresses,
- * each with its error.
- */
+/** Whether a client gave up after its time limit. A host may have an error for each address. */
 export function isTimeout(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isTimeout);
   if (!(error instanceof Error)) return false;
   return codeOfError(error) === 'ETIMEDOUT' || error.message === 'Connection timeout';
 }
 
-/** The code of an error of the system. */
+/** The code of a system error. */
 export function codeOfError(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** The text of an error, without the source file and line that OpenSSL's messages name. */
+/** The text of an error, without the source file and line in messages of OpenSSL. */
 export function describe(error: unknown): string {
   const isOpenSsl = error instanceof Error && 'library' in error && 'reason' in error;
   return isOpenSsl ? `TLS: ${String(error.reason)}` : describeCause(error);

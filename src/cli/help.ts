@@ -82,10 +82,10 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** A part of the package; both src/cli and dist/cli are two folders below it. */
+/** In the package, two folders above both src/cli and dist/cli. */
 const PAGE = 'docs/reference/errors.md';
 
-/** The entries of the page, by the codes that are their headings. */
+/** The entries of the page by their headings, which are codes. */
 export function errorEntries(): ReadonlyMap<string, string> {
   const text = readFileSync(new URL(`../../${PAGE}`, import.meta.url), 'utf8');
   const [, ...parts] = text.split(/^#+ /m);
@@ -96,7 +96,7 @@ export function errorEntries(): ReadonlyMap<string, string> {
   return new Map(entries.filter(([title]) => /^[A-Z_]+$/.test(title)));
 }
 
-/** An entry as a terminal shows it. */
+/** An entry as text for a terminal. */
 export function errorHelp(code: string, entry: string): string {
   const blocks = entry.split(/\n\n|\n(?=- )/).map(withPaths);
   const lines = blocks.flatMap((block) =>
@@ -105,7 +105,7 @@ export function errorHelp(code: string, entry: string): string {
   return [code, ...lines, ''].join('\n').replace(/\n{3,}/g, '\n\n');
 }
 
-/** A first column, and the others as text beside it. */
+/** The first column, with the other columns as text beside it. */
 function tableOf(block: string): string[] {
   const rows = block.split('\n').map((line) => line.slice(1, -1).split(/ \| /));
   const [head = [], , ...others] = rows.map((cells) => cells.map((cell) => cell.trim()));
@@ -115,7 +115,7 @@ function tableOf(block: string): string[] {
   );
 }
 
-/** A link to another code is a command; all others show their page as a path in the repository. */
+/** A link to another code becomes a command, any other link a path in the repository. */
 function withPaths(text: string): string {
   return text.replaceAll('**', '').replace(/\[([^\]]*)\]\(([^)]*)\)/g, (_, shown, target) => {
     const [page = '', anchor = ''] = String(target).split('#');

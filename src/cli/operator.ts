@@ -1,17 +1,14 @@
-import { listSemaphores, Semaphore, type SemaphoreState } from '../index.js';
+import { backendOf } from '../clients.js';
+import { listSemaphores, Semaphore, type SemaphoreState, systemClock } from '../index.js';
 import { isAnswer } from '../sampler/call-source.js';
-import { samplerFor } from '../sampler/shared-samplers.js';
-import type { Sampler } from '../sampler/sampler.js';
+import { Sampler } from '../sampler/sampler.js';
 import type { Arguments } from './arguments.js';
 import { prefixOf, serverSettings } from './server-options.js';
 import { connect } from './connect.js';
 import { describe, throwAsUsage, usageOf } from './failure.js';
 import type { Server } from './clients.js';
 
-/**
- * As `inspect` returns it, except for the limit: null where no process asked within a day and none
- * is stored.
- */
+/** As `inspect` returns it, but the limit is null if it is not stored and no process named it. */
 export type SemaphoreSummary = Omit<SemaphoreState, 'limit' | 'limitFrom'> & {
   readonly limit: number | null;
 };
@@ -24,7 +21,7 @@ export interface Unreadable {
 
 const AT_A_TIME = 20;
 
-/** Connects, does the work, and disconnects whatever comes of it. */
+/** Connects, does the work, and disconnects, also after an error. */
 export async function withOperator<T>(
   args: Arguments,
   work: (operator: Operator) => Promise<T>,
@@ -37,7 +34,7 @@ export async function withOperator<T>(
   }
 }
 
-/** Looks at semaphores and changes them; it is neither a holder nor a waiter. */
+/** Reads and changes semaphores; it is neither a holder nor a waiter. */
 export class Operator {
   readonly #server: Server;
   readonly #prefix: string;
@@ -47,17 +44,18 @@ export class Operator {
     this.#prefix = prefix;
   }
 
-  /** Whether the client has a connection now, as far as it says. */
+  /** Whether the client has a connection now, as far as the client shows it. */
   get connected(): boolean {
     return this.#server.connected();
   }
 
   /** @param interval milliseconds between two looks */
   sampler(interval: number): Sampler {
-    return samplerFor(this.#server.target, this.#prefix, interval);
+    const options = { prefix: this.#prefix, clock: systemClock, interval };
+    return new Sampler(backendOf(this.#server.target), options);
   }
 
-  /** Names of all semaphores that were in use within the last day, in order. */
+  /** The names of all semaphores that were in use within the last day, sorted. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     const all = listSemaphores(this.#server.target, { prefix: this.#prefix });
@@ -66,15 +64,14 @@ export class Operator {
   }
 
   async inspect(name: string): Promise<SemaphoreSummary> {
-    // `inspect` changes nothing, so that any limit will do.
+    // `inspect` changes nothing, so the limit does not matter.
     const { name: own, limit, limitFrom, ...rest } = await this.#semaphore(name, 1).inspect();
     return { name: own, limit: limitFrom === 'options' ? null : limit, ...rest };
   }
 
   /**
-   * Reads some at a time, which is no burden. A semaphore that cannot be read does not hide the
-   * others.
-   * @throws when the server does not answer, or none can be read
+   * Reads semaphores, a few at a time. A semaphore that cannot be read does not hide the others.
+   * @throws when the server does not answer, or no semaphore can be read
    */
   async inspectAll(names: readonly string[]): Promise<(SemaphoreSummary | Unreadable)[]> {
     const summaries: (SemaphoreSummary | Unreadable)[] = [];
@@ -82,7 +79,7 @@ export class Operator {
     for (let i = 0; i < names.length; i += AT_A_TIME) {
       const some = names.slice(i, i + AT_A_TIME).map((name) =>
         this.inspect(name).catch((error: unknown) => {
-          // The server said something, so that it may have more to say of the next name.
+          // The server answered with an error, so it may answer for the next name.
           if (!(error instanceof Error) || !isAnswer(error.cause)) throw error;
           errors.push(error);
           return { name, error: describe(error) };
@@ -95,16 +92,16 @@ export class Operator {
   }
 
   /**
-   * Changes a semaphore, by an object with the limit that others use, so that they see no mismatch
-   * and waiters get what comes free.
-   * @param otherwise the limit where none is known
+   * Changes a semaphore by an object with the limit that other processes use: no process sees a
+   * mismatch, and waiters get permits.
+   * @param otherwise the limit of the object if no limit is known
    */
   async change<T>(
     name: string,
     change: (semaphore: Semaphore) => Promise<T>,
     otherwise = 1,
   ): Promise<T> {
-    // A stored limit may be 0, but no semaphore is made with 0; a stored limit counts in any case.
+    // A stored limit may be 0, but an object's limit may not. The stored limit counts in any case.
     const limit = Math.max(1, (await this.inspect(name)).limit ?? otherwise);
     await using semaphore = this.#semaphore(name, limit);
     return await change(semaphore).catch(throwAsUsage);

@@ -1,14 +1,14 @@
 import { NO_LIMIT } from '../backends/protocol.js';
 import type { Style } from './style.js';
 
-/** The numbers of a semaphore's permits; limit null: no process has said one. */
+/** The numbers of a semaphore's permits; limit null: no process has named a limit. */
 export interface Permits {
   readonly held: number;
   readonly limit: number | null;
   readonly waiting: number;
 }
 
-/** The share of the permits from which on a semaphore is nearly full. */
+/** From this share of held permits on, a semaphore is nearly full. */
 const NEARLY_FULL = 0.8;
 
 /** `?`: unknown; `-`: a rate counts, and no limit. */
@@ -30,14 +30,11 @@ export function loadStyle({ held, limit, waiting }: Permits): Style {
   return held >= limit * NEARLY_FULL ? 'warning' : 'good';
 }
 
-/**
- * Permits as a bar: held ones full. Where there are more permits than columns, one column means
- * several.
- */
+/** A bar of the permits, full for held permits. A column may stand for several permits. */
 export function permitBar({ held, limit }: Permits, columns: number): string {
   const total = Math.max(limit ?? held, held, 1);
   const width = Math.max(1, Math.min(total, columns));
-  // One held permit still shows, and so does one free permit.
+  // A single held permit and a single free permit stay visible.
   const least = held > 0 ? 1 : 0;
   const most = held < total && width > 1 ? width - 1 : width;
   const full = Math.max(least, Math.min(most, Math.round((held / total) * width)));

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { quoted } from '../arguments/shown.js';
 import type { Arguments, Options } from './arguments.js';
-import { describe, UsageError } from './failure.js';
+import { describe, unexpected, UsageError } from './failure.js';
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Options = {
@@ -18,13 +17,13 @@ export const COMMON_OPTIONS: Options = {
   '-h, --help': 'show this',
 };
 
-/** In the order of preference: loading ioredis takes a third of the time. */
+/** In the order of preference: ioredis loads in a third of the time. */
 export const CLIENT_PACKAGES = ['ioredis', 'redis'] as const;
 export type ClientPackage = (typeof CLIENT_PACKAGES)[number];
 
 export interface ServerSettings {
   readonly addresses: readonly [ServerAddress, ...ServerAddress[]];
-  /** What a TLS socket is given: contents of files. */
+  /** The contents of the files for TLS. */
   readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
   readonly cluster: boolean;
   readonly client: ClientPackage | undefined;
@@ -59,7 +58,7 @@ function clientOf(args: Arguments): ClientPackage | undefined {
   const name = args.text('client');
   const known = CLIENT_PACKAGES.find((each) => each === name);
   if (name === undefined || known !== undefined) return known;
-  throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
+  throw unexpected('--client', 'redis or ioredis', name);
 }
 
 /** The content of the file that an option names. */
@@ -76,7 +75,7 @@ export function fileOf(args: Arguments, option: string): string | undefined {
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
-  /** Of a Unix socket; then host and port mean nothing. */
+  /** The path of a Unix socket; host and port are then not used. */
   readonly path: string | undefined;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -84,9 +83,9 @@ export interface ServerAddress {
   readonly tls: boolean;
 }
 
-/** @param source named in errors, which never show the URL itself: it may have a password */
+/** @param source named in errors; they never show the URL, because it may have a password */
 export function parseServerUrl(source: string, text: string): ServerAddress {
-  // A URL has no name and password without a host; a socket has no host.
+  // A URL can have a user only with a host, and a socket has no host.
   const full = text.replace(/^(unix:\/\/[^/?#]*@)(?=\/)/, '$1localhost');
   const url = URL.canParse(full) ? new URL(full) : undefined;
   if (url === undefined || !['redis:', 'rediss:', 'unix:'].includes(url.protocol)) {
@@ -110,13 +109,13 @@ export function parseServerUrl(source: string, text: string): ServerAddress {
   };
 }
 
-/** For messages: without password. */
+/** For messages, without password. */
 export function showAddress({ host, port, path }: ServerAddress): string {
   if (path !== undefined) return path;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** As a URL, without name and password. */
+/** As a URL, without user and password. */
 export function showUrl(address: ServerAddress): string {
   const scheme = address.path === undefined ? `redis${address.tls ? 's' : ''}` : 'unix';
   const database = address.database === 0 ? '' : `/${address.database}`;
@@ -127,6 +126,6 @@ function decode(source: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new UsageError(`${source}: expected %25 in place of a % that begins no escape`);
+    throw new UsageError(`${source}: invalid percent-encoding; write a literal % as %25`);
   }
 }

@@ -6,7 +6,7 @@ import { printable } from './output.js';
 import { limitText, loadStyle, permitBar } from './permits.js';
 import { type Line, lineOf } from './style.js';
 
-/** @param expiresSoon whether a ticket is not extended as it should be */
+/** @param expiresSoon whether a ticket has lost the extensions that it had before */
 export function holderColumns(
   expiresSoon: (holder: HolderState) => boolean = () => false,
 ): Column<HolderState>[] {
@@ -27,7 +27,7 @@ export function holderColumns(
 export const WAITER_COLUMNS: readonly Column<WaiterState>[] = [
   { head: 'WAITER', rank: 1, least: 10, cell: ({ label }) => label },
   { head: 'PLACE', rank: 3, isNumber: true, cell: ({ position }) => String(position + 1) },
-  { head: 'WAITING FOR', rank: 2, isNumber: true, cell: (one) => showDuration(one.waitingFor) },
+  { head: 'WAITING FOR', rank: 2, isNumber: true, cell: (each) => showDuration(each.waitingFor) },
   { head: 'PERMITS', rank: 4, isNumber: true, cell: ({ permits }) => String(permits) },
   { head: 'REQUEST', rank: 5, cell: ({ id }) => id },
 ];
@@ -64,13 +64,13 @@ function barOf(entry: Entry, width: number) {
   return 'error' in entry ? '' : { text: permitBar(entry, width), style: loadStyle(entry) };
 }
 
-/** Empty where no request waits. */
+/** Empty if no request waits. */
 function longestWait({ waiters }: SemaphoreSummary): string {
   const longest = waiters.reduce((most, { waitingFor }) => Math.max(most, waitingFor), 0);
   return waiters.length === 0 ? '' : showDuration(longest);
 }
 
-/** One semaphore, as `status NAME` shows it. */
+/** The output of `status NAME`. */
 export function summaryLines(summary: SemaphoreSummary, columns: number): Line[] {
   const { holders, waiters } = summary;
   return [
@@ -80,7 +80,7 @@ export function summaryLines(summary: SemaphoreSummary, columns: number): Line[]
   ];
 }
 
-/** Many semaphores, a line for each; a pipe, which has no end of columns, gets no bars. */
+/** A line for each semaphore; a pipe has no width, and gets no bars. */
 export function overviewLines(entries: readonly Entry[], columns: number): Line[] {
   const known = Number.isFinite(columns) ? OVERVIEW : OVERVIEW.filter(({ head }) => head !== '');
   const isDamaged = entries.some((entry) => 'error' in entry);

@@ -1,7 +1,7 @@
 import { WriteStream } from 'node:tty';
 import { printable } from './output.js';
 
-/** How a piece of a line looks. Where there are no colors, `alarm` is bold and stays seen. */
+/** The style of a piece of a line. Without colors, `alarm` is bold and stays visible. */
 export type Style = 'strong' | 'head' | 'faint' | 'good' | 'warning' | 'alarm' | 'chosen';
 
 export interface Span {
@@ -9,7 +9,7 @@ export interface Span {
   readonly style?: Style | undefined;
 }
 
-/** One line, piece by piece. */
+/** The pieces of a line. */
 export type Line = readonly Span[];
 
 const CONTROL = '\x1b[';
@@ -39,7 +39,7 @@ export function painted(line: Line, colors: boolean): string {
   return spans.join('');
 }
 
-/** The texts alone, without space at the end. */
+/** The text without styles, and without spaces at the end. */
 export function plainText(line: Line): string {
   return textOf(line).trimEnd();
 }
@@ -48,7 +48,7 @@ export function lineOf(text: string, style?: Style): Line {
   return [{ text, style }];
 }
 
-/** The whole line in one style. */
+/** The whole line in a single style. */
 export function restyled(line: Line, style: Style): Line {
   return lineOf(textOf(line), style);
 }
@@ -73,16 +73,16 @@ export function atBothEnds(left: Line, right: Line, columns: number): Line {
   return [...padded(kept, room), ...right];
 }
 
-/** With spaces up to the column. */
+/** The line, filled with spaces up to this width. */
 export function padded(line: Line, columns: number): Line {
   return [...line, { text: ' '.repeat(Math.max(0, columns - widthOfLine(line))) }];
 }
 
-/** As many of the parts as fit, the first ones first. */
-export function whatFits(parts: readonly string[], separator: string, columns: number): string {
+/** The first pieces that fit side by side. */
+export function whatFits(pieces: readonly string[], separator: string, columns: number): string {
   let text = '';
-  for (const part of parts) {
-    const longer = text === '' ? part : text + separator + part;
+  for (const piece of pieces) {
+    const longer = text === '' ? piece : text + separator + piece;
     if (text !== '' && widthOf(longer) > columns) break;
     text = longer;
   }
@@ -99,7 +99,7 @@ function widthOfLine(line: Line): number {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made when it is needed, for that takes its time. */
+/** Made when it is needed, because that takes time. */
 function graphemes(): Intl.Segmenter {
   return (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 }
@@ -113,9 +113,9 @@ const WIDE =
 
 const PLAIN = /^[ -~]*$/;
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text on a terminal. */
 export function widthOf(text: string): number {
-  // Most are, and this costs a hundredth.
+  // Most texts are plain, and this costs a hundredth.
   if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemes().segment(text)) width += WIDE.test(segment) ? 2 : 1;

@@ -3,17 +3,17 @@ import { UnavailableError } from './failure.js';
 /** How long connecting may take, in milliseconds. */
 export const CONNECT_TIME = 5000;
 
-/** How long a command of this program's own may take, in milliseconds. */
+/** How long a Redis command of this program may take, in milliseconds. */
 export const COMMAND_TIME = 5000;
 
 const LOOK_EVERY = 100;
 
 /**
- * Limits the time of a call, because no client limits every call by itself. What settles too late
- * is ignored. Where the machine is so busy that this program hardly runs, only the time in which it
- * runs counts: that is no silence of the server.
+ * Limits the time of a call, because no client limits every call. A late result is ignored. On a
+ * machine so busy that this program hardly runs, only the time in which it runs counts: the server
+ * is not silent then.
  * @param milliseconds how long the server may be silent
- * @param deadline milliseconds after which the call is given up in any case
+ * @param deadline milliseconds after which the call fails in any case
  */
 export function withTimeout<T>(
   milliseconds: number,

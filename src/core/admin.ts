@@ -14,51 +14,50 @@ import { Lease } from './lease.js';
 import { retryUntilDeadline } from './retry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
+type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';
+type Method<M extends Change> = Required<Backend>[M];
+type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof ChangeCall> };
+type Replies = { [M in Change]: Awaited<ReturnType<Method<M>>> };
+type Changes = { [M in Change]?: (call: ChangeCall & Fields[M]) => Promise<Replies[M]> };
+
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
  * succeeds or its time is over.
  */
 export class Admin {
   readonly #link: SemaphoreLink;
-  readonly #closing = new AbortController();
+  /** Once it is aborted, no call is tried again: a call that would be rejects with the reason. */
+  readonly closing: AbortController = new AbortController();
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
   }
 
   async setLimit(newLimit: number | undefined): Promise<void> {
-    await this.#change('setLimit', 'setting the limit of', (backend, call) =>
-      backend.setLimit?.({ ...call, newLimit }),
-    );
-    this.#link.forgetOtherLimit();
+    await this.#change('setLimit', 'setting the limit of', { newLimit });
+    this.#link.otherLimit = undefined;
   }
 
-  /** `budget`: the name of one in place of the rate. */
+  /** `budget`: the name of a budget, which changes in place of the rate. */
   async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
     const { name, options } = this.#link;
     // The server knows the own budgets only after an acquire.
     const own = Object.keys((newRate && options.budgets) ?? {});
     if (budget !== undefined) checkBudgetRoom(name, own, budget);
     const what = `setting ${budget === undefined ? 'the rate' : 'a budget'} of`;
-    const { reply } = await this.#change('setRate', what, (backend, call) =>
-      backend.setRate?.({ ...call, newRate, budget }),
-    );
+    const { reply } = await this.#change('setRate', what, { newRate, budget });
     if (budget !== undefined) checkBudgetRoom(name, reply.full ?? [], budget);
   }
 
   async setGroupLimit(newGroupLimit: number | undefined): Promise<void> {
-    await this.#change('setGroupLimit', 'setting the group limit of', (backend, call) =>
-      backend.setGroupLimit?.({ ...call, newGroupLimit }),
-    );
+    await this.#change('setGroupLimit', 'setting the group limit of', { newGroupLimit });
   }
 
   async addPermits(delta: number): Promise<AddPermitsReply> {
     // Of the change, which is made once however often it is sent.
     const id = this.#link.client.newId(1);
-    const { reply } = await this.#change('addPermits', 'changing the limit of', (backend, call) =>
-      backend.addPermits?.({ ...call, delta, id }),
-    );
-    if (reply.refused !== true) this.#link.forgetOtherLimit();
+    const { reply } = await this.#change('addPermits', 'changing the limit of', { delta, id });
+    if (reply.refused !== true) this.#link.otherLimit = undefined;
     return reply;
   }
 
@@ -68,9 +67,8 @@ export class Admin {
     const { client, key, options } = link;
     const { ttl, label } = options;
     const newId = adoptedId(client.newId(permits), id);
-    const { reply, sent } = await this.#change('adopt', 'adopting a ticket of', (backend, call) =>
-      backend.adopt?.({ ...call, ttl, label, id, newId }),
-    );
+    const fields = { ttl, label, id, newId };
+    const { reply, sent } = await this.#change('adopt', 'adopting a ticket of', fields);
     const { ticket } = reply;
     if (ticket === undefined) return undefined;
     const lease = new Lease(link, newId);
@@ -83,9 +81,7 @@ export class Admin {
   }
 
   async revoke(id: string): Promise<boolean> {
-    const { reply } = await this.#change('revoke', 'revoking a ticket of', (backend, call) =>
-      backend.revoke?.({ ...call, id }),
-    );
+    const { reply } = await this.#change('revoke', 'revoking a ticket of', { id });
     if (reply.revoked) this.#link.client.find(this.#link.key, id)?.lose?.('revoked');
     return reply.revoked;
   }
@@ -99,29 +95,22 @@ export class Admin {
     return reply;
   }
 
-  /** No call is tried again from now on: a call that would be rejects with `reason`. */
-  close(reason: Error): void {
-    this.#closing.abort(reason);
-  }
-
   /** The server does nothing after `notAfter`: by then its caller has an error. */
-  async #change<R extends ChangeReply>(
-    method: keyof Backend,
-    what: string,
-    send: (backend: Backend, call: ChangeCall) => Promise<R> | undefined,
-  ) {
+  async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
     const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
-    if (client.backend[method] === undefined) throw this.#unable(method);
+    const backend: Changes = client.backend;
+    if (backend[method] === undefined) throw this.#unable(method);
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
       const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
-      const reply = await send(client.backend, { ...call, notAfter });
+      const reply = await backend[method]?.({ ...call, notAfter, ...fields });
       if (reply === undefined) throw this.#unable(method);
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
-      if (reply.late === true) {
+      const { late }: ChangeReply = reply;
+      if (late === true) {
         throw new Error('the call reached the server after its deadline and was refused');
       }
       return { sent, reply };
@@ -131,9 +120,9 @@ export class Admin {
   #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
     const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
-    const { signal } = this.#closing;
-    const terms = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
-    return retryUntilDeadline(terms, `${what} ${JSON.stringify(subject.name)}`, call);
+    const { signal } = this.closing;
+    const patience = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
+    return retryUntilDeadline(patience, `${what} ${JSON.stringify(subject.name)}`, call);
   }
 
   #unable(method: string): BackendError {

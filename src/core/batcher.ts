@@ -1,6 +1,5 @@
 import { CallTimeoutError } from '../time/call-timeout.js';
-import type { Clock, Instant } from '../time/clock.js';
-import { instant, nextTick } from '../time/clock.js';
+import { type Clock, type Instant, instant, nextTick } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 
 /**
@@ -15,13 +14,8 @@ export const MOST_IDS = 100;
  */
 const MOST_IDS_OF_ONE = 1000;
 
-/** How many calls are under way at once: one runs while the next is on its way. */
+/** How many calls are under way at once: the server runs a call while the next call travels. */
 const MOST_UNDER_WAY = 2;
-
-/**
- * How long a semaphore whose call was refused stays out of the calls of others, in milliseconds.
- */
-const ALONE_MS = 5000;
 
 /** A call of the backend, as the items in it know it. */
 export interface Call {
@@ -34,7 +28,7 @@ export interface Call {
   readonly late: boolean;
 }
 
-/** What travels in calls. It enters a bundle by itself, and the batcher answers it. */
+/** A permit that travels in calls: it adds itself to a bundle, and the batcher answers it. */
 export interface Item<Verdict> {
   /** It leaves in this call. False when it is no longer wanted: then it stays behind unanswered. */
   leave(call: Call): boolean;
@@ -43,16 +37,20 @@ export interface Item<Verdict> {
   fail(error: unknown, call: Call): void;
 }
 
-/** What a bundle belongs to: a semaphore. */
+/** The semaphore that items belong to. */
 export interface Owner {
-  /** The semaphore's, among all of a backend. */
-  readonly place: string;
   /** A call has failed, and with its reply the grants that it had for others of this process. */
-  onReplyLost(): void;
+  onReplyLost?(): void;
 }
 
-/** What one owner has in one call. */
-export interface Part<O, I> {
+/** The items of one owner that leave with its next call. Written by the batcher alone. */
+export interface Bundle<O, I> {
+  readonly owner: O;
+  items: I[];
+}
+
+/** The items of one owner in one call. */
+export interface Share<O, I> {
   readonly owner: O;
   readonly items: readonly I[];
 }
@@ -62,60 +60,34 @@ export interface Operation<O, I, R> {
   readonly name: string;
   /** Most ids in a call for several semaphores. */
   readonly mostIds: number;
-  /** As how many ids items count in a call for several semaphores. Left out: each as one. */
+  /**
+   * How many ids the items count as in a call for several semaphores. Left out: an item is an id.
+   */
   weightOf?(items: readonly I[]): number;
-  /** Sends one call. Gives a reply for each part, in their order. */
-  run(parts: readonly Part<O, I>[]): Promise<readonly R[]>;
-  /** How long a call of them may take, in milliseconds. Left out: as the batcher's options say. */
-  timeoutOf?(parts: readonly Part<O, I>[]): number;
+  /** Sends one call. Gives a reply for each share, in their order. */
+  run(shares: readonly Share<O, I>[]): Promise<readonly R[]>;
+  /**
+   * How long a call of them may take, in milliseconds. Left out: as the batcher's own limit says.
+   */
+  timeoutOf?(shares: readonly Share<O, I>[]): number;
   /** Takes what a reply says, and answers the items. */
-  deliver(part: Part<O, I>, reply: R, call: Call): void;
+  deliver(share: Share<O, I>, reply: R, call: Call): void;
 }
 
-export interface BatcherOptions {
+/** The client, or the node, that a batcher sends for. */
+export interface BatcherHost {
   readonly clock: Clock;
-  /** How long one call may take, in milliseconds. */
-  readonly callTimeoutMs: number;
   isRetryable(error: unknown): boolean;
 }
 
 /** Never written to. */
 const NONE: never[] = [];
 
-/** The items of one owner that leave with the next call of a batcher. */
-export class Bundle<O extends Owner, I> {
-  readonly owner: O;
-  #gathered: I[] = NONE;
-  readonly #batcher: { gather(bundle: Bundle<O, I>): void };
-
-  constructor(owner: O, batcher: { gather(bundle: Bundle<O, I>): void }) {
-    this.owner = owner;
-    this.#batcher = batcher;
-  }
-
-  get items(): readonly I[] {
-    return this.#gathered;
-  }
-
-  add(item: I): void {
-    // First, for a clock of the user's own may throw.
-    if (this.#gathered.length === 0) this.#batcher.gather(this);
-    this.#gathered = added(this.#gathered, item);
-  }
-
-  /** Takes what has gathered, but for what exceeds `most`. */
-  take(most: number): readonly I[] {
-    const items = this.#gathered;
-    this.#gathered = items.length > most ? items.splice(most) : NONE;
-    return items;
-  }
-}
-
 interface CallUnderWay<O, I> extends Call {
   late: boolean;
   /** Monotonic. */
   deadline: number;
-  parts: readonly Part<O, I>[];
+  shares: readonly Share<O, I>[];
   /** It counts towards `MOST_UNDER_WAY`. */
   readonly isShared: boolean;
 }
@@ -123,154 +95,143 @@ interface CallUnderWay<O, I> extends Call {
 let lastNumber = 0;
 
 /**
- * Calls of one kind that travel together, whatever semaphores they are of: what is added in one
- * turn of the event loop leaves in that turn; while two calls are under way the next one gathers.
- * The client's own promise is the only one of a call, and one timer watches the time limits of all
- * calls.
+ * Calls of one kind that travel together, whatever semaphores they are of: items that are added in
+ * one turn of the event loop leave in that turn; while two calls are under way the next call
+ * gathers. A call makes no promise beside the client's own, and one timer watches the time limits
+ * of all calls.
  *
- * One damaged semaphore makes a shared call fail. So each is then sent again alone, which ids make
- * harmless, and what fails alone stays alone for a while.
+ * One damaged semaphore makes a shared call fail. Each semaphore is then sent again alone, which
+ * ids make harmless. A semaphore whose own call is refused travels alone until one of its calls
+ * works.
  */
 export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #operation: Operation<O, I, R>;
-  readonly #options: BatcherOptions;
+  readonly #host: BatcherHost;
+  /** How long one call may take, in milliseconds. */
+  readonly #callTimeoutMs: number;
   readonly #overdue: Wakeup;
   #gathered: Bundle<O, I>[] = NONE;
-  /** Those whose time is not over. */
+  /** Calls whose time is not over. */
   #underWay: CallUnderWay<O, I>[] = NONE;
   #shared = 0;
-  #flushing = false;
-  /** Monotonic times until when semaphores stay alone, the earliest first. */
-  readonly #alone = new Map<string, number>();
+  /** The moment before the next calls leave; undefined: none are about to. */
+  #leavesAt: Instant | undefined;
+  readonly #alone = new WeakSet<O>();
 
-  constructor(operation: Operation<O, I, R>, options: BatcherOptions) {
+  constructor(operation: Operation<O, I, R>, host: BatcherHost, callTimeoutMs: number) {
     this.#operation = operation;
-    this.#options = options;
-    this.#overdue = new Wakeup(options.clock, false, () => this.#endOverdue());
+    this.#host = host;
+    this.#callTimeoutMs = callTimeoutMs;
+    this.#overdue = new Wakeup(host.clock, false, () => this.#endOverdue());
   }
 
-  bundleOf(owner: O): Bundle<O, I> {
-    return new Bundle<O, I>(owner, this);
+  add(bundle: Bundle<O, I>, item: I): void {
+    if (bundle.items.length === 0) this.#gather(bundle);
+    bundle.items = added(bundle.items, item);
   }
 
-  /** @internal A bundle has its first item. */
-  gather(bundle: Bundle<O, I>): void {
+  #gather(bundle: Bundle<O, I>): void {
     this.#flushSoon();
     this.#gathered = added(this.#gathered, bundle);
   }
 
-  // After a reply, too, on the next tick: by then its callers have added what they want next.
+  // After a reply, too, on the next tick: by then its callers have added their next items.
   #flushSoon(): void {
-    if (this.#flushing || this.#shared >= MOST_UNDER_WAY) return;
+    if (this.#leavesAt !== undefined || this.#shared >= MOST_UNDER_WAY) return;
+    // Before the tick: a clock of the user's own may throw.
+    const now = instant(this.#host.clock);
     // From now on, so that the timer is kept from call to call.
-    const now = this.#options.clock.monotonic();
-    this.#overdue.wakeBy(now + this.#options.callTimeoutMs, now);
-    this.#flushing = true;
+    this.#overdue.wakeBy(now.monotonic + this.#callTimeoutMs, now.monotonic);
+    this.#leavesAt = now;
     nextTick(this.#flush);
   }
 
   readonly #flush = (): void => {
-    this.#flushing = false;
-    try {
-      while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext();
-    } catch (error) {
-      this.#failGathered(error);
-    }
+    const sent = this.#leavesAt;
+    if (sent === undefined) return;
+    this.#leavesAt = undefined;
+    while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext(sent);
     this.#goOn();
   };
 
-  /** A clock of the user's own has thrown. */
-  #failGathered(error: unknown): void {
-    const sent = { monotonic: 0, wall: 0 };
-    const call = { operation: this.#operation.name, number: 0, sent, late: false };
-    const items = this.#gathered.flatMap((bundle) => bundle.take(Infinity));
-    this.#gathered = NONE;
-    for (const item of items) if (item.leave(call)) item.fail(error, call);
-  }
-
   /** The bundles that have gathered for longest, as many as a call has room for. */
-  #sendNext(): void {
-    const call = this.#newCall(true);
-    const bundles = this.#gathered;
-    let parts: Part<O, I>[] = NONE;
-    this.#gathered = NONE;
+  #sendNext(sent: Instant): void {
+    const call = this.#newCall(sent, true);
+    let shares: Share<O, I>[] = NONE;
     let ids = 0;
-    let taken = 0;
-    for (const bundle of bundles) {
-      // What leaves alone takes no room from its neighbours.
-      const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
-      const { items } = bundle;
+    for (let bundle = this.#gathered[0]; bundle !== undefined; bundle = this.#gathered[0]) {
+      const { items, owner } = bundle;
+      // A semaphore that leaves alone takes no room from its neighbours.
+      const isAlone = this.#alone.has(owner);
       const weight = isAlone ? 0 : (this.#operation.weightOf?.(items) ?? items.length);
-      if (parts.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
+      if (shares.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
       ids += weight;
-      taken += 1;
-      const part = isAlone ? this.#sendAlone(bundle) : this.#take(bundle, call);
-      if (part !== undefined) parts = added(parts, part);
+      this.#gathered.shift();
+      const own = isAlone ? this.#newCall(sent, false) : call;
+      const leaving = this.#take(bundle, own);
+      if (leaving.length === 0) continue;
+      const share = { owner, items: leaving };
+      if (isAlone) this.#send(own, [share]);
+      else shares = added(shares, share);
     }
-    if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
-    if (parts.length > 0) this.#send(call, parts);
+    if (shares.length > 0) this.#send(call, shares);
   }
 
-  #sendAlone(bundle: Bundle<O, I>): undefined {
-    const call = this.#newCall(false);
-    const part = this.#take(bundle, call);
-    if (part !== undefined) this.#send(call, [part]);
-  }
-
-  #take(bundle: Bundle<O, I>, call: Call): Part<O, I> | undefined {
-    const items = leavingOf(bundle.take(MOST_IDS_OF_ONE), call);
+  /** The items that leave in `call`: the first of a bundle that are still wanted. */
+  #take(bundle: Bundle<O, I>, call: Call): readonly I[] {
+    const { items } = bundle;
+    bundle.items = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
     // Behind the others: a bundle that always has more would keep them from leaving.
     if (bundle.items.length > 0) this.#gathered = added(this.#gathered, bundle);
-    return items.length > 0 ? { owner: bundle.owner, items } : undefined;
+    return leavingOf(items, call);
   }
 
-  #newCall(isShared: boolean): CallUnderWay<O, I> {
-    const { clock, callTimeoutMs } = this.#options;
-    const sent = instant(clock);
+  #newCall(sent: Instant, isShared: boolean): CallUnderWay<O, I> {
     lastNumber += 1;
     return {
       operation: this.#operation.name,
       number: lastNumber,
       sent,
       late: false,
-      deadline: sent.monotonic + callTimeoutMs,
-      parts: NONE,
+      deadline: sent.monotonic + this.#callTimeoutMs,
+      shares: NONE,
       isShared,
     };
   }
 
-  #send(call: CallUnderWay<O, I>, parts: readonly Part<O, I>[]): void {
-    call.parts = parts;
-    const timeoutMs = this.#operation.timeoutOf?.(parts);
+  #send(call: CallUnderWay<O, I>, shares: readonly Share<O, I>[]): void {
+    call.shares = shares;
+    const timeoutMs = this.#operation.timeoutOf?.(shares);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#underWay = added(this.#underWay, call);
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
     if (call.isShared) this.#shared += 1;
     let replies: Promise<readonly R[]>;
     try {
-      replies = this.#operation.run(parts);
+      replies = this.#operation.run(shares);
     } catch (error) {
       // A backend may throw instead of rejecting.
       replies = Promise.reject(error);
     }
     replies.then(
       (all) => this.#onReplies(call, all),
-      (error: unknown) => this.#fail(call, error, this.#options.isRetryable(error)),
+      (error: unknown) => this.#fail(call, error, this.#host.isRetryable(error)),
     );
   }
 
   /** A reply that its items cannot read keeps no other from its own. */
   #onReplies(call: CallUnderWay<O, I>, replies: readonly R[]): void {
     this.#end(call);
-    let place = 0;
-    for (const part of call.parts) {
+    let index = 0;
+    for (const share of call.shares) {
+      this.#alone.delete(share.owner);
       try {
-        const reply = replies[place++];
+        const reply = replies[index++];
         if (reply === undefined)
           throw new Error('the backend sent fewer replies than it got calls');
-        this.#operation.deliver(part, reply, call);
+        this.#operation.deliver(share, reply, call);
       } catch (error) {
-        if (!call.late) for (const item of part.items) item.fail(error, call);
+        if (!call.late) for (const item of share.items) item.fail(error, call);
       }
     }
     this.#goOn();
@@ -280,18 +241,18 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #end(call: CallUnderWay<O, I>): void {
     if (call.late) return;
     const isLast = this.#underWay.length === 1;
-    this.#underWay = isLast ? NONE : this.#underWay.filter((one) => one !== call);
+    this.#underWay = isLast ? NONE : this.#underWay.filter((other) => other !== call);
     if (call.isShared) this.#shared -= 1;
   }
 
   /** No timer is set while no call is under way. */
   #goOn(): void {
     if (this.#gathered.length > 0) this.#flushSoon();
-    else if (this.#underWay.length === 0 && !this.#flushing) this.#overdue.stop();
+    else if (this.#underWay.length === 0 && this.#leavesAt === undefined) this.#overdue.stop();
   }
 
   #endOverdue(): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#host.clock.monotonic();
     for (const call of this.#underWay.filter(({ deadline }) => deadline <= now)) {
       this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
       call.late = true;
@@ -303,45 +264,27 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
     if (call.late) return;
     this.#end(call);
-    // It may have run all the same, and granted what others of this process wait for.
-    for (const { owner } of call.parts) owner.onReplyLost();
-    const isAlone = call.parts.length === 1;
-    for (const part of call.parts) {
-      if (!passes && !isAlone) this.#repeat(part, call, error);
-      else {
-        if (!passes) this.#keepAlone(part.owner);
-        for (const item of part.items) item.fail(error, call);
-      }
+    // The call may have run all the same, and granted requests that it did not carry.
+    for (const { owner } of call.shares) owner.onReplyLost?.();
+    const isRepeated = !passes && call.shares.length > 1;
+    for (const share of call.shares) {
+      if (!passes && !isRepeated) this.#alone.add(share.owner);
+      const failed = isRepeated ? this.#repeat(share) : share.items;
+      for (const item of failed) item.fail(error, call);
     }
     this.#goOn();
   }
 
-  #repeat({ owner, items }: Part<O, I>, failed: Call, error: unknown): void {
-    const call = this.#newCall(false);
-    const again = items.filter((item) => {
-      const leaves = item.leave(call);
-      if (!leaves) item.fail(error, failed);
-      return leaves;
-    });
+  /** Sends a share again, alone. Gives the items that are no longer wanted. */
+  #repeat({ owner, items }: Share<O, I>): readonly I[] {
+    const call = this.#newCall(instant(this.#host.clock), false);
+    const again = leavingOf(items, call);
     if (again.length > 0) this.#send(call, [{ owner, items: again }]);
-  }
-
-  #isAlone({ place }: Owner, now: number): boolean {
-    return this.#alone.size > 0 && now < (this.#alone.get(place) ?? -Infinity);
-  }
-
-  #keepAlone({ place }: Owner): void {
-    const now = this.#options.clock.monotonic();
-    this.#alone.delete(place);
-    this.#alone.set(place, now + ALONE_MS);
-    for (const [other, until] of this.#alone) {
-      if (until > now) break;
-      this.#alone.delete(other);
-    }
+    return again.length === items.length ? NONE : items.filter((item) => !again.includes(item));
   }
 }
 
-/** A literal has room for one, where V8 makes room for 17 at a first push. */
+/** A literal has room for one element, where V8 makes room for 17 at a first push. */
 function added<T>(list: T[], one: T): T[] {
   if (list.length === 0) return [one];
   list.push(one);

@@ -1,12 +1,9 @@
-import type { Backend, PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type { Backend, Call, PushedGrant, SemaphoreKey } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
-import type { HeldHere } from '../errors.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
-import { ServerClock } from '../time/server-clock.js';
 import type { Batchers } from './operations.js';
-import { batchersOf } from './operations.js';
 import type { Inbox } from './inbox.js';
 import type { Permit, SemaphoreLink } from './semaphore-link.js';
 import { WeakGroups } from './weak-groups.js';
@@ -15,7 +12,8 @@ import { WeakGroups } from './weak-groups.js';
 const SEARCH_TIMEOUT_MS = 5000;
 
 /**
- * Between two searches, in milliseconds: after an interruption all semaphores that wait want one,
+ * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
+ * search,
  * and the server has enough to do.
  */
 const SEARCH_PAUSE_MS = 20;
@@ -32,13 +30,14 @@ export class Client {
   readonly clock: Clock;
   /** By prefix. Their readers, their subscriptions and their timers keep them alive. */
   readonly inboxes: WeakGroups<Inbox> = new WeakGroups();
-  readonly serverClock: ServerClock;
-  // Their semaphores keep them alive: on a cluster each semaphore has its own.
-  readonly #batchers = new WeakGroups<Batchers>();
-  // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
-  readonly #semaphores = new WeakGroups<SemaphoreLink>();
+  /** By lane and time limit. Their semaphores keep them alive: on a cluster each has its own. */
+  readonly batchers: WeakGroups<Batchers> = new WeakGroups();
+  /** Its users, its handles and its timers keep a semaphore alive: unused names take no memory. */
+  readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
   #lastNumber = 0;
-  /** Places of the semaphores among whose tickets strays are searched for, one after the other. */
+  /**
+   * Map keys of the semaphores among whose tickets strays are searched for, one after the other.
+   */
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
 
@@ -53,20 +52,10 @@ export class Client {
     this.name = newClientId(clock.random?.bind(clock));
     this.backend = backend;
     this.clock = clock;
-    this.serverClock = new ServerClock(clock);
   }
 
   isRetryable(error: unknown): boolean {
     return this.backend.isRetryable?.(error) ?? true;
-  }
-
-  /** Shared with what has the same `lane` and the same time limit of a call, in milliseconds. */
-  batchers(lane: string, callTimeoutMs: number): Batchers {
-    return this.#batchers.one(`${callTimeoutMs} ${lane}`, () => batchersOf(this, callTimeoutMs));
-  }
-
-  add(semaphore: SemaphoreLink): void {
-    this.#semaphores.add(semaphore.place, semaphore);
   }
 
   newId(permits: number): string {
@@ -78,62 +67,45 @@ export class Client {
    * Grants that were pushed, or came with a reply. Strays were given up, or were served before the
    * server lost data: they are given back.
    */
-  onGrants(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
+  handOut(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
     for (const grant of grants) {
       const permit = this.find(key, grant.id);
       if (permit === undefined) this.#giveBack(key, grant.id);
-      else permit.onGrant?.(grant);
+      else permit.takeGrant?.(grant);
     }
   }
 
   find(key: SemaphoreKey, id: string): Permit | undefined {
-    for (const { permits } of this.#semaphores.of(placeOf(key))) {
-      const permit = permits.get(id);
-      if (permit !== undefined) return permit;
-    }
-    return undefined;
-  }
-
-  askSoon(place: string): void {
-    for (const { waiters } of this.#semaphores.of(place)) waiters.askSoon();
-  }
-
-  /** What the semaphore objects of that place hold together. Undefined: nothing. */
-  heldHere(place: string): HeldHere | undefined {
-    const held = this.#semaphores.of(place).flatMap((semaphore) => semaphore.held ?? []);
-    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
-    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
+    const semaphores = this.semaphores.of(placeOf(key));
+    return semaphores.find(({ permits }) => permits.has(id))?.permits.get(id);
   }
 
   /**
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays(key: SemaphoreKey, limit: number): void {
-    const place = placeOf(key);
-    if (this.#searches.has(place)) return;
-    this.#searches.add(place);
-    this.#searched = this.#searched.then(() => this.#search(key, limit));
-  }
-
-  async #search(key: SemaphoreKey, limit: number): Promise<void> {
-    this.#searches.delete(placeOf(key));
-    try {
-      const call = this.backend.inspect({ key, limit });
-      const { holders, waiters } = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, call);
-      for (const { id } of [...holders, ...waiters]) {
-        if (this.find(key, id) === undefined) this.#giveBack(key, id);
+  searchStrays({ key, limit }: Call): void {
+    const mapKey = placeOf(key);
+    if (this.#searches.has(mapKey)) return;
+    this.#searches.add(mapKey);
+    this.#searched = this.#searched.then(async () => {
+      this.#searches.delete(mapKey);
+      try {
+        const inspecting = this.backend.inspect({ key, limit });
+        const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
+        for (const { id } of [...found.holders, ...found.waiters])
+          if (this.find(key, id) === undefined) this.#giveBack(key, id);
+      } catch {
+        // Each stray shows when it is granted, too.
       }
-    } catch {
-      // Each stray shows when it is granted, too.
-    }
-    await new Promise<void>((resolve) => {
-      this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+      await new Promise<void>((resolve) => {
+        this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+      });
     });
   }
 
   #giveBack(key: SemaphoreKey, id: string): void {
-    if (this.#made(id)) this.#semaphores.of(placeOf(key))[0]?.releases.giveBack(id);
+    if (this.#made(id)) this.semaphores.of(placeOf(key))[0]?.releases.giveBack(id);
   }
 
   /** Ids of adopted tickets were not made here. */

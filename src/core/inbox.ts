@@ -30,36 +30,30 @@ export class Inbox {
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<Waiters>();
   #listening: Listening | undefined;
-  readonly #linger: Wakeup;
-  readonly #retry: Wakeup;
+  /** While requests wait it subscribes again, else it closes. */
+  readonly #alarm: Wakeup;
   /** By the monotonic clock: when a subscription may be opened again. */
   #opensAt = -Infinity;
   /** Settles when all subscriptions that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
-  /** The subscription is confirmed: grants are pushed. Written here alone, as the next two. */
+  /** The subscription is confirmed: grants are pushed. Written here alone. */
   healthy = false;
-  /** How often that has changed: a grant may have been pushed between two changes. */
-  healthChanges = 0;
-  /** How often the subscription was interrupted. */
-  interruptions = 0;
-  #interrupted = false;
-
-  static of(client: Client, prefix: string): Inbox {
-    return client.inboxes.one(prefix, () => new Inbox(client, prefix));
-  }
+  #isInterrupted = false;
 
   constructor(client: Client, prefix: string) {
     const { clock } = client;
     this.#client = client;
     this.#prefix = prefix;
-    this.#linger = new Wakeup(clock, false, () => void this.close());
-    this.#retry = new Wakeup(clock, false, () => this.#listen());
+    this.#alarm = new Wakeup(clock, false, () => {
+      if (this.#waiting.size > 0) this.#listen();
+      else void this.close();
+    });
   }
 
-  /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
+  /** `waiters` wait for a push: opens the subscription if it is not open. */
   add(waiters: Waiters): void {
     if (this.#waiting.has(waiters)) return;
-    this.#linger.stop();
+    this.#alarm.stop();
     this.#waiting.add(waiters);
     this.#listen();
   }
@@ -71,15 +65,14 @@ export class Inbox {
   }
 
   #closeLater(): void {
-    this.#linger.stop();
+    this.#alarm.stop();
     const now = this.#client.clock.monotonic();
-    this.#linger.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
+    this.#alarm.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
 
   async close(): Promise<void> {
     if (this.#waiting.size > 0) return;
-    this.#linger.stop();
-    this.#retry.stop();
+    this.#alarm.stop();
     this.healthy = false;
     this.#giveUp();
     await this.#ended;
@@ -89,7 +82,7 @@ export class Inbox {
     if (this.#listening !== undefined) return;
     const { backend, clock, name } = this.#client;
     const now = clock.monotonic();
-    if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
+    if (now < this.#opensAt) return this.#alarm.wakeBy(this.#opensAt, now);
     try {
       this.#listening = backend.listen?.(name, this.#prefix, this.#listener);
     } catch {
@@ -99,7 +92,7 @@ export class Inbox {
 
   #giveUp(): void {
     if (this.#listening === undefined) return;
-    // Without their results: each would keep those of all that were given up before.
+    // Without their results: each result would keep the results before it.
     this.#ended = Promise.all([this.#ended, this.#listening.close()]).then(() => undefined);
     this.#listening = undefined;
   }
@@ -109,7 +102,7 @@ export class Inbox {
   }
 
   readonly #listener: GrantListener = {
-    onGrants: (grants, name) => this.#client.onGrants({ prefix: this.#prefix, name }, grants),
+    onGrants: (grants, name) => this.#client.handOut({ prefix: this.#prefix, name }, grants),
     onEnded: (ended, name) => {
       for (const { id } of ended) this.#find(name, id)?.onReportedGone?.();
     },
@@ -121,14 +114,15 @@ export class Inbox {
   #onHealth(healthy: boolean): void {
     const wasHealthy = this.healthy;
     this.healthy = healthy && this.#listening !== undefined;
-    if (this.healthy !== wasHealthy) this.healthChanges += 1;
     if (!healthy && this.#waiting.size === 0) return void this.close();
     if (this.healthy && this.#waiting.size === 0) this.#closeLater();
     // Each notification makes waiters poll as often as at first: not worth it without news.
     if (!this.healthy && !wasHealthy) return;
-    if (this.healthy && this.#interrupted) this.interruptions += 1;
-    this.#interrupted = !this.healthy;
-    for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
+    const isBack = this.healthy && this.#isInterrupted;
+    this.#isInterrupted = !this.healthy;
+    // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
+    for (const { waiters } of this.#client.semaphores.all())
+      if (waiters.inbox === this) waiters.onHealth(this.healthy, isBack);
   }
 
   #onFailed(): void {

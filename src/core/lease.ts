@@ -3,16 +3,12 @@ import type { PushedGrant, Ticket } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';
 import type { KeptLease } from '../backends/lease-keeper.js';
-import type { LostReason } from '../errors.js';
-import { HandleLostError } from '../errors.js';
+import { HandleLostError, type LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
-import type { Instant } from '../time/clock.js';
-import { elapsedSince, instant, randomBy } from '../time/clock.js';
-import type { ValidityWindow } from '../time/server-clock.js';
-import { validityLeft, windowOf } from '../time/server-clock.js';
+import { elapsedSince, type Instant, instant, randomBy } from '../time/clock.js';
+import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
-import { Extensions } from './extensions.js';
 import type { Verdict } from './operations.js';
 import { Release } from './release.js';
 
@@ -22,24 +18,22 @@ import { Release } from './release.js';
  */
 const CLAIM_DELAY_MS = 50;
 
-export type Stage =
-  /** A request: its next call is gathering or under way. */
-  | 'sent'
-  /** A request: the backend has it in its queue, or its last call failed. It asks again. */
-  | 'waiting'
-  | 'held'
-  | 'lost'
-  /** A request that was refused or abandoned, or a lease that was given back. */
-  | 'over';
+/** A call of `extend` that waits for an extension. */
+interface Caller {
+  /** The number of the first call with an extension that has left since; Infinity: none has. */
+  from: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
 
-/** Gets notice of what becomes of a lease. */
+/** Hears of the end of a lease, and of its extensions. */
 export interface LeaseObserver {
   onLost(error: HandleLostError): void;
   /** Its release has ended. */
   onReleased(): void;
   /**
-   * An extension was confirmed. From the first one on it may observe through a WeakRef, if only its
-   * own holder would miss it.
+   * An extension was confirmed. From the first extension on the observer may be held by a WeakRef,
+   * if only its own holder would miss it.
    */
   onExtended(): void;
 }
@@ -51,7 +45,6 @@ export interface LeaseObserver {
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease extends Release {
-  stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
   /** Monotonic time since which it is held, or a little earlier. */
@@ -61,17 +54,21 @@ export class Lease extends Release {
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
   #window: ValidityWindow | undefined;
-  #extensions: Extensions | undefined;
+  /** Its next extension has not left yet. */
+  #isGathering = false;
+  /** The call of its last extension, until that is answered. */
+  #extension: Call | undefined;
+  /** How many extensions failed in a row. */
+  #failures = 0;
+  #callers: Caller[] | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
   #lostAt = 0;
-  /** Its holder has stopped. */
-  #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
-  #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
+  observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
@@ -134,7 +131,7 @@ export class Lease extends Release {
    * As `remaining`, and a lease that is found over is lost from then on, also when a wall clock is
    * set back.
    */
-  look(): number {
+  check(): number {
     const { remaining } = this;
     if (remaining > 0) return remaining;
     // Notified on the next tick: this is called from getters.
@@ -142,7 +139,7 @@ export class Lease extends Release {
     return 0;
   }
 
-  /** A keeper extends it no more: what that knew last is known here from now on. */
+  /** The keeper extends it no more: this thread continues with the validity of the keeper. */
   takeBack(): void {
     if (this.stage === 'held') this.#window = windowOf(instant(this.link.clock), this.remaining);
     this.#kept = undefined;
@@ -159,7 +156,7 @@ export class Lease extends Release {
   }
 
   /** It is extended at that monotonic time, unless it was asked for earlier. */
-  extendAt(at: number, now: number): void {
+  #extendAt(at: number, now: number): void {
     this.#dueAt = at;
     this.#setBeat(now, this.remaining);
   }
@@ -171,38 +168,34 @@ export class Lease extends Release {
     else beats.wakeAround(now + dueIn, now);
   }
 
-  /** The same of the lease: it is extended in time, or over. */
-  beat(now: number, mayEnd: boolean): boolean {
+  /** Extends it in time, or ends it. True: it has ended. */
+  beat(now: number): boolean {
     if (this.stage !== 'held') return false;
     const { remaining } = this;
     if (remaining > 0) this.#extendIfDue(now, remaining);
-    else if (mayEnd) this.lose('expired', this.lastError);
-    else this.link.beats.wakeBy(now, now);
+    else this.lose('expired', this.lastError);
     return remaining <= 0;
   }
 
   #extendIfDue(now: number, remaining: number): void {
-    // What is soon due travels with what is due, but for what a keeper extends, or has just failed.
-    const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
+    // A lease that is soon due travels with leases that are due, unless a keeper extends it or its
+    // last extension failed.
+    const isSteady = this.#kept === undefined && this.#failures === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
-    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left()) this.#tellExtended();
+    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
+      this.#getObserver()?.onExtended();
     this.#setBeat(now, remaining);
   }
 
-  #tellExtended(): void {
-    if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
-  }
-
   get #isRenewing(): boolean {
-    return this.#extensions?.areUnderWay === true;
+    return this.#isGathering || this.#extension !== undefined;
   }
 
   renew(): void {
-    this.#extensions ??= new Extensions();
-    if (this.#extensions.isGathering) return;
-    this.#extensions.isGathering = true;
-    this.link.toExtend.add(this);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.link.batchers.renewals.add(this.link.toExtend, this);
   }
 
   /**
@@ -212,75 +205,82 @@ export class Lease extends Release {
   async extend(): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.extend())) return;
     if (this.stage !== 'held') throw this.lossError();
-    this.#extensions ??= new Extensions();
-    const extended = this.#extensions.next();
+    const extended = new Promise<void>((resolve, reject) => {
+      (this.#callers ??= []).push({ from: Infinity, resolve, reject });
+    });
     this.renew();
     await extended;
   }
 
   override leave(call: Call): boolean {
     if (call.operation !== 'extend') return super.leave(call);
-    this.#extensions?.leave(call);
+    this.#isGathering = false;
+    this.#extension = call;
+    for (const caller of this.#callers ?? []) caller.from = Math.min(caller.from, call.number);
     return this.stage === 'held';
   }
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    this.#extensions?.onReply(call);
+    this.#endExtension(call);
     if (verdict === 'extended') this.#onExtended(call);
     else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
+  }
+
+  #endExtension(call: Call): void {
+    if (this.#extension === call) this.#extension = undefined;
   }
 
   #onExtended(call: Call): void {
     this.#isReportedGone = false;
     // It was extended after its holder had given up: its ticket has no holder any more.
-    if (this.stage === 'lost') return this.withdraw();
+    if (this.loss !== undefined) return this.withdraw();
     if (this.stage !== 'held') return;
     this.#confirm(call.sent);
     if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= this.link.keep?.(this);
-    this.#tellExtended();
+    this.#getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
-    this.#extensions?.onConfirmed(call);
+    this.#extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
+    // A caller that asked after this call had left waits for the next.
+    for (const { from, resolve } of this.#callers ?? []) if (from <= call.number) resolve();
+    this.#callers = this.#callers?.filter(({ from }) => from > call.number);
   }
 
-  /** A late reply never shortens what is known. */
+  /** A late reply never shortens the validity. */
   #confirm(sent: Instant): void {
     const { ttl, link } = this;
     this.#isClaimed = true;
-    if (this.#extensions !== undefined) this.#extensions.failures = 0;
+    this.#failures = 0;
     this.lastError = undefined;
-    const left =
-      this.#window && this.#window.duration - elapsedSince(this.#window.from, link.clock);
-    if (ttl - elapsedSince(sent, link.clock) <= (left ?? 0)) return;
-    this.#window = { from: sent, duration: ttl };
+    if (validityLeft(sent, ttl, link.clock) > this.#leftHere())
+      this.#window = { from: sent, duration: ttl };
   }
 
   #onGone(reason: 'missing' | 'revoked'): void {
-    // Under its id there may be another ticket by now, which has no holder.
-    if (this.#isReportedGone && reason === 'missing') this.withdraw();
+    const mayBeAnother = this.#isReportedGone && reason === 'missing';
     this.#isReportedGone = false;
     this.lose(reason);
+    // Under its id there may be another ticket by now, which has no holder.
+    if (mayBeAnother) this.withdraw();
   }
 
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    this.#extensions?.onReply(call);
+    this.#endExtension(call);
     const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
-    this.#extensions ??= new Extensions();
-    const pause = backoffDelay(options.retry, this.#extensions.failures, randomBy(clock));
-    this.#extensions.failures += 1;
+    const pause = backoffDelay(options.retry, this.#failures, randomBy(clock));
+    this.#failures += 1;
     this.lastError = error;
     const now = clock.monotonic();
-    this.extendAt(now + pause, now);
+    this.#extendAt(now + pause, now);
     if (client.isRetryable(error)) return;
     const failure = this.link.failure('extending', error);
-    this.#extensions.end(() => failure);
+    this.#failCallers(() => failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
@@ -295,34 +295,32 @@ export class Lease extends Release {
     const error = new HandleLostError(name, this.id, reason, cause);
     this.loss = error;
     this.#lostAt = clock.monotonic();
-    this.#stop('lost');
+    this.stage = 'over';
+    this.#stop();
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    if (telemetry.lost.hasSubscribers) {
-      const heldFor = this.#lostAt - this.heldSince;
-      telemetry.lost.publish({ name, id: this.id, reason, heldFor });
-    }
-    if (isHeardNow) this.#notifyLost(error);
-    else process.nextTick(() => this.#notifyLost(error));
+    const heldFor = this.#lostAt - this.heldSince;
+    telemetry.lost.publish({ name, id: this.id, reason, heldFor });
+    if (isHeardNow) this.#getObserver()?.onLost(error);
+    else process.nextTick(() => this.#getObserver()?.onLost(error));
   }
 
-  #notifyLost(error: HandleLostError): void {
-    // A holder that has stopped gets no notice of a loss that was found a moment ago.
-    if (!this.#isGivenBack) this.#getObserver()?.onLost(error);
+  /** It is held no more. `staysKnown`: until its release has ended. */
+  #stop(staysKnown = false): void {
+    if (!staysKnown) this.link.forget(this);
+    this.#kept?.stop();
+    this.link.onHeldNoMore(this.slots.length);
+    this.#failCallers(() => this.lossError());
   }
 
-  /** `staysKnown`: until its release has ended. */
-  #stop(stage: 'lost' | 'over', staysKnown = false): void {
-    const wasHeld = this.stage === 'held';
-    if (this.stage !== 'lost') this.stage = stage;
-    if (wasHeld && !staysKnown) this.link.forget(this);
-    if (wasHeld) this.#kept?.stop();
-    if (wasHeld) this.link.onHeldNoMore(this.slots.length);
-    this.#extensions?.end(() => this.lossError());
+  /** An error with its stack costs more than all else here: it is made for callers that wait. */
+  #failCallers(error: () => Error): void {
+    for (const { reject } of this.#callers ?? []) reject(error());
+    this.#callers = undefined;
   }
 
-  /** What `assertHeld` throws, once it is over. */
+  /** The error of `assertHeld` once the lease is over. */
   lossError(): HandleLostError {
     return this.loss ?? new HandleLostError(this.name, this.id, 'released');
   }
@@ -332,12 +330,12 @@ export class Lease extends Release {
     // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not
     // be left to expire.
     const now = this.link.clock.monotonic();
-    const remaining = this.stage === 'held' ? this.#left(now) : 0;
+    const wasHeld = this.stage === 'held';
+    const remaining = wasHeld ? this.#left(now) : 0;
     const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
-    this.#isGivenBack = true;
-    this.#stop('over', remaining > 0);
+    if (wasHeld) this.#stop(remaining > 0);
     if (about !== undefined) {
       released.then(
         (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
@@ -347,23 +345,21 @@ export class Lease extends Release {
     return released;
   }
 
-  /** Gives it back for a caller that never got it. What fails is retried. */
+  /** Gives it back for a caller that never got it. A release that fails is retried. */
   drop(): void {
     void this.release().catch(() => undefined);
   }
 
   /** Its handle was garbage collected: it is left to expire. */
   letExpire(): void {
-    this.#stop('over');
-    if (telemetry.drop.hasSubscribers) telemetry.drop.publish({ name: this.name, id: this.id });
-  }
-
-  observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
-    this.#observer = observer;
+    if (this.stage !== 'held') return;
+    this.stage = 'over';
+    this.#stop();
+    telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
   #getObserver(): LeaseObserver | undefined {
-    return this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    return this.observer instanceof WeakRef ? this.observer.deref() : this.observer;
   }
 
   protected override onReleased(): void {
@@ -374,7 +370,7 @@ export class Lease extends Release {
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
-  onGrant({ fencingToken }: PushedGrant): void {
+  takeGrant({ fencingToken }: PushedGrant): void {
     if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
   }
 

@@ -8,8 +8,8 @@ import type {
   ReleaseReply,
   Reply,
 } from '../backends/backend.js';
-import type { Call, Item, Part } from './batcher.js';
-import { Batcher, MOST_IDS } from './batcher.js';
+import { ServerClock } from '../time/server-clock.js';
+import { Batcher, type Call, type Item, MOST_IDS, type Operation, type Share } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import type { Release } from './release.js';
@@ -22,21 +22,19 @@ const MOST_RENEWALS = 500;
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 
-/** Whether a release found a live ticket. */
-export type ReleaseVerdict = boolean;
+/** The kinds differ by their types. A boolean: whether a release found a live ticket. */
+export type Verdict = AcquireVerdict | ExtendVerdict | boolean;
 
-/** The kinds differ by their types. */
-export type Verdict = AcquireVerdict | ExtendVerdict | ReleaseVerdict;
+type AcquireShare = Share<SemaphoreLink, Request>;
+type ExtendShare = Share<SemaphoreLink, Lease>;
 
-type AcquirePart = Part<SemaphoreLink, Request>;
-type ExtendPart = Part<SemaphoreLink, Lease>;
-type ReleasePart = Part<SemaphoreLink, Release>;
-
-/** Where the calls of semaphores of one lane travel whose acquires may take equally long. */
+/** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
   readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
   readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
   readonly releases: Batcher<SemaphoreLink, Release, ReleaseReply>;
+  /** Semaphores of one lane are on one server. */
+  readonly serverClock: ServerClock;
 }
 
 // Not written where they are used: each use would make a function.
@@ -48,41 +46,39 @@ const addWeight = (sum: number, { arrival }: Request): number =>
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
-  const isRetryable = (error: unknown): boolean => client.isRetryable(error);
-  const options = { clock, callTimeoutMs, isRetryable };
-  const acquire = {
+  const acquire: Operation<SemaphoreLink, Request, AcquireReply> = {
     name: 'acquire',
     mostIds: MOST_IDS,
-    weightOf: (items: readonly Request[]) => items.reduce(addWeight, 0),
-    run: (parts: readonly AcquirePart[]) =>
-      backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
+    weightOf: (items) => items.reduce(addWeight, 0),
+    run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
-  const extend = {
+  const extend: Operation<SemaphoreLink, Lease, ExtendReply> = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
-    run: (parts: readonly ExtendPart[]) => backend.extend(parts.map(extendCall)),
-    timeoutOf: (parts: readonly ExtendPart[]) => Math.min(...parts.map(shortestTimeout)),
+    run: (shares) => backend.extend(shares.map(extendCall)),
+    timeoutOf: (shares) => Math.min(...shares.map(shortestTimeout)),
     deliver: answering(extended),
   };
-  const release = {
+  const release: Operation<SemaphoreLink, Release, ReleaseReply> = {
     name: 'release',
     mostIds: MOST_IDS,
-    run: (parts: readonly ReleasePart[]) => backend.release(parts.map(releaseCall)),
+    run: (shares) => backend.release(shares.map(releaseCall)),
     deliver: answering(released),
   };
   return {
-    acquires: new Batcher(acquire, options),
-    renewals: new Batcher(extend, options),
-    releases: new Batcher(release, options),
+    acquires: new Batcher(acquire, client, callTimeoutMs),
+    renewals: new Batcher(extend, client, callTimeoutMs),
+    releases: new Batcher(release, client, callTimeoutMs),
+    serverClock: new ServerClock(clock),
   };
 }
 
-/** Takes what a reply says beside its verdicts, and answers each item with its own. */
+/** Gives a reply to its owner, and each verdict to its item. */
 function answering<I extends Item<V>, R extends Reply, V>(
-  verdictOf: (reply: R, place: number, item: I) => V,
+  verdictOf: (reply: R, index: number, item: I) => V,
 ) {
-  return ({ owner, items }: Part<SemaphoreLink, I>, reply: R, call: Call): void => {
+  return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
     for (let i = 0; i < items.length; i += 1) {
@@ -92,40 +88,40 @@ function answering<I extends Item<V>, R extends Reply, V>(
   };
 }
 
-const answerAcquire = answering(verdictAt);
+const answerAcquire = answering<Request, AcquireReply, AcquireVerdict>(verdictAt);
 
-export function deliverAcquire(part: AcquirePart, reply: AcquireReply, call: Call): void {
-  part.owner.askAgainAt = reply.askAgainAt;
+export function deliverAcquire(share: AcquireShare, reply: AcquireReply, call: Call): void {
+  share.owner.askAgainAt = reply.askAgainAt;
   // A request that reports its position asks as often as others do.
-  part.owner.isTurn = reply.isTurn === true && !part.items.some((item) => item.asksProgress);
-  answerAcquire(part, reply, call);
+  share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
+  answerAcquire(share, reply, call);
 }
 
-function verdictAt({ verdicts }: AcquireReply, place: number, _item: Request): AcquireVerdict {
-  const verdict = verdicts[place];
+function verdictAt({ verdicts }: AcquireReply, index: number): AcquireVerdict {
+  const verdict = verdicts[index];
   if (verdict === undefined) throw new Error('the backend gave no verdict');
   return verdict;
 }
 
-function extended(reply: ExtendReply, place: number, { id }: Lease): ExtendVerdict {
-  if (reply.extended[place] === true) return 'extended';
+function extended(reply: ExtendReply, index: number, { id }: Lease): ExtendVerdict {
+  if (reply.extended[index] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function released(reply: ReleaseReply, place: number, _item: Release): ReleaseVerdict {
-  return reply.released[place] === true;
+function released(reply: ReleaseReply, index: number): boolean {
+  return reply.released[index] === true;
 }
 
-function shortestTimeout({ items }: ExtendPart): number {
+function shortestTimeout({ items }: ExtendShare): number {
   return Math.min(...items.map(({ callTimeoutMs }) => callTimeoutMs));
 }
 
-function extendCall({ owner: { call, options }, items }: ExtendPart): ExtendCall {
+function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: ReleasePart): ReleaseCall {
+function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): ReleaseCall {
   const { key, limit, client } = call;
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
   return { key, limit, client, ids: items.map(idOf), spent };
@@ -136,12 +132,12 @@ function releaseCall({ owner: { call }, items }: ReleasePart): ReleaseCall {
  * known: its callers have an error by then.
  */
 export function acquireCalls(
-  parts: readonly AcquirePart[],
+  shares: readonly AcquireShare[],
   now: number,
   callTimeoutMs: number,
 ): AcquireCall[] {
-  const serverNow = parts[0]?.owner.serverClock.latestIn(0);
-  return parts.map(({ owner, items }) => {
+  const serverNow = shares[0]?.owner.serverClock.latestIn(0);
+  return shares.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
     const { key, limit, client } = owner.call;
@@ -164,9 +160,9 @@ export function acquireCalls(
 }
 
 /**
- * For how long the callers want what they ask for, in milliseconds. Rounded up by at most a
- * thirty-second part, so that most semaphores of a call have the same and the script gets few sets
- * of terms.
+ * For how long the callers want their permits, in milliseconds. Rounded up by at most a
+ * thirty-second part, so that most semaphores of a call have the same value, and the script gets
+ * few groups of them.
  */
 function timeWanted(items: readonly Request[], now: number): number {
   let last = now + 1;

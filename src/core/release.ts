@@ -1,8 +1,7 @@
 import type { Costs } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError } from '../errors.js';
-import type { BackoffOptions } from '../time/backoff.js';
-import { backoffDelay } from '../time/backoff.js';
+import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
@@ -16,13 +15,13 @@ import type { SemaphoreLink } from './semaphore-link.js';
  */
 const REFUSED: BackoffOptions = { min: 20, max: 1000, factor: 2, jitter: true };
 
-/** How many releases that have failed are sent together, once one has worked again. */
+/** How many releases that have failed are sent together, once a release has worked again. */
 const RETRIED_TOGETHER = 1000;
 
 /**
- * How many releases that have failed are kept for another try; what fails beyond is left to expire.
- * The first are the ones to keep: they were asked for before the backend went away, and what came
- * later has hardly reached it.
+ * How many releases that have failed are kept for another try; the tickets of further failures are
+ * left to expire. The first failures are kept: their permits were granted before the backend went
+ * away, and later requests have hardly reached it.
  */
 const MOST_FAILED = 100_000;
 
@@ -36,12 +35,14 @@ const MOST_STRAYS = 1000;
  */
 export class Releases {
   readonly #link: SemaphoreLink;
-  /** What waits for another try, in the order of the first failures. */
+  /** Releases that wait for another try, in the order of the first failures. */
   readonly #failed = new Set<Release>();
   readonly #strays = new Set<Release>();
-  /** What `drained` waits for: what has neither ended nor been refused, and other work. */
+  /**
+   * Releases that have neither ended nor been refused, and other work: `drained` waits for them.
+   */
   #unsettled = 0;
-  readonly #onDrained: (() => void)[] = [];
+  #onDrained: (() => void) | undefined;
   // The first release that has failed goes alone; when it succeeds, the others follow.
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
@@ -70,7 +71,7 @@ export class Releases {
    */
   async drained(): Promise<void> {
     if (this.#unsettled === 0) return;
-    const drained = new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    const drained = new Promise<void>((resolve) => (this.#onDrained = resolve));
     await awaitAtMost(this.#link.clock, this.#link.callTimeoutMs, drained);
   }
 
@@ -83,10 +84,14 @@ export class Releases {
   /** @internal */
   start(release: Release): void {
     this.#unsettled += 1;
-    this.#link.toRelease.add(release);
+    this.#send(release);
   }
 
-  /** @internal A call has worked: what has failed is tried again at once. */
+  #send(release: Release): void {
+    this.#link.batchers.releases.add(this.#link.toRelease, release);
+  }
+
+  /** @internal A call has worked: releases that have failed are tried again at once. */
   onWorked(): void {
     this.#pauses = 0;
     this.#nextTry.stop();
@@ -116,11 +121,10 @@ export class Releases {
   /** @internal It has ended, or is refused: `drained` waits for it no more. */
   onSettled(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled > 0 || this.#onDrained.length === 0) return;
-    for (const resolve of this.#onDrained.splice(0)) resolve();
+    if (this.#unsettled === 0) this.#onDrained?.();
   }
 
-  /** What has surely expired is not worth a call. */
+  /** A ticket that has surely expired is not worth a call. */
   #retry(most: number): void {
     const now = this.#link.clock.monotonic();
     let left = most;
@@ -129,10 +133,25 @@ export class Releases {
       this.#failed.delete(release);
       if (release.isOver(now)) continue;
       left -= 1;
-      this.#link.toRelease.add(release);
+      this.#send(release);
     }
   }
 }
+
+/** Where a permit is in its life. */
+export type Stage =
+  /** A request: its next call is gathering or under way. */
+  | 'sent'
+  /** A request: the backend has it in its queue, or its last call failed. It asks again. */
+  | 'waiting'
+  | 'held'
+  /** A request that was refused or abandoned, or a lease that was lost or is left to expire. */
+  | 'over'
+  /** It is being given back. */
+  | 'leaving'
+  /** The same, and the backend refuses it: more tries are made, but no caller waits for them. */
+  | 'refused'
+  | 'gone';
 
 /**
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
@@ -141,22 +160,17 @@ export class Releases {
 export class Release implements Item<never> {
   readonly link: SemaphoreLink;
   readonly id: string;
-  /** What it has spent of budgets, where its holder says so. */
+  stage: Stage = 'over';
+  /** The units that it has spent of budgets, where its holder says so. */
   spent: Costs | undefined = undefined;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   deadline: number = Infinity;
-  #isBegun = false;
-  #isDone = false;
-  /** It has left, and was not answered since. */
-  #isUnderWay = false;
-  /** A try has failed that may have run all the same. */
-  #isUnsure = false;
-  /** A try was refused: more of them are made, but no caller waits for them. */
-  #isRefused = false;
-  /** Monotonic time at which its lease is over, as its holder knows it. */
-  #leaseEnd = 0;
+  /** How many calls it has left in to be given back. */
+  #tries = 0;
+  /** Monotonic time at which its lease is over, as its holder knows it; once it is given back. */
+  #leaseEnd = -Infinity;
   #settle: ((outcome: boolean | Promise<never>) => void) | undefined;
 
   constructor(link: SemaphoreLink, id: string) {
@@ -167,7 +181,7 @@ export class Release implements Item<never> {
   /** Makes sure that nothing stays behind under its id. No caller waits for it. */
   withdraw(): void {
     // A call that was late may have run behind the first withdrawal.
-    if (this.#isBegun) new Release(this.link, this.id).withdraw();
+    if (this.#leaseEnd > -Infinity) new Release(this.link, this.id).withdraw();
     else this.#begin(this.link.clock.monotonic(), 0);
   }
 
@@ -187,38 +201,32 @@ export class Release implements Item<never> {
   }
 
   #begin(now: number, remaining: number): void {
-    this.#isBegun = true;
+    this.stage = 'leaving';
     this.lastError = undefined;
     this.#leaseEnd = now + remaining;
     this.link.releases.start(this);
   }
 
   leave(_call: Call): boolean {
-    // It was sent again, after a call that was refused: that call may have done it all the same.
-    if (this.#isUnderWay) this.#isUnsure = true;
-    this.#isUnderWay = true;
+    this.#tries += 1;
     return true;
   }
 
-  /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
+  /** A try whose outcome is unknown may have released it, and then the next try finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
-    this.#isUnderWay = false;
-    const mayHave = this.#isUnsure && this.link.clock.monotonic() < this.#leaseEnd;
+    const mayHave = this.#tries > 1 && this.link.clock.monotonic() < this.#leaseEnd;
     this.#end(isReleased === true || mayHave);
     this.link.releases.onWorked();
   }
 
   fail(error: unknown, _call: Call): void {
-    if (this.#isDone) return;
+    if (this.stage === 'gone') return;
     const isRefused = !this.link.client.isRetryable(error);
     const now = this.link.clock.monotonic();
-    this.#isUnderWay = false;
     this.lastError = error;
     if (now >= this.#leaseEnd) this.#answer(false);
-    if (!isRefused) {
-      this.#isUnsure = true;
-    } else if (!this.#isRefused) {
-      this.#isRefused = true;
+    if (isRefused && this.stage === 'leaving') {
+      this.stage = 'refused';
       this.#answer(this.#error('was refused'));
       this.link.releases.onSettled();
     }
@@ -237,13 +245,10 @@ export class Release implements Item<never> {
     return true;
   }
 
-  /**
-   * Ends it when its caller has waited for long enough, in the next turn unless `mayEnd`. True: it
-   * has.
-   */
-  endIfOverdue(now: number, mayEnd: boolean): boolean {
+  /** Ends it if its caller has waited for long enough. True: it has. */
+  endIfOverdue(now: number): boolean {
     const isOverdue = this.deadline <= now;
-    if (isOverdue && mayEnd) this.giveUp(now);
+    if (isOverdue) this.giveUp(now);
     else this.link.deadlines.wakeBy(this.deadline, now);
     return isOverdue;
   }
@@ -254,11 +259,12 @@ export class Release implements Item<never> {
   }
 
   #end(outcome: boolean | BackendError): void {
-    if (this.#isDone) return;
-    this.#isDone = true;
+    if (this.stage === 'gone') return;
+    const isSettled = this.stage === 'refused';
+    this.stage = 'gone';
     this.#answer(outcome);
     this.link.releases.onEnded(this);
-    if (!this.#isRefused) this.link.releases.onSettled();
+    if (!isSettled) this.link.releases.onSettled();
   }
 
   #answer(outcome: boolean | BackendError): void {
@@ -266,7 +272,6 @@ export class Release implements Item<never> {
     if (settle === undefined) return;
     this.#settle = undefined;
     this.deadline = Infinity;
-    this.link.forget(this);
     this.link.onAnswered();
     this.onReleased();
     settle(typeof outcome === 'boolean' ? outcome : Promise.reject(outcome));

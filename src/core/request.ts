@@ -8,12 +8,10 @@ import type {
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, QueueFullError } from '../errors.js';
-import type { ResolvedAcquire } from '../options.js';
-import { tooManyPermits } from '../options.js';
+import { type ResolvedAcquire, tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { validityLeft } from '../time/server-clock.js';
 import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
 import { Lease } from './lease.js';
@@ -50,10 +48,9 @@ export class Request extends Lease implements TicketRequest {
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
   #repeats = false;
-  /** What its inbox had seen when it asked last, and the monotonic time of that. */
-  #healthSeen = 0;
+  /** Monotonic time at which it asked last. */
   #askedAt = 0;
-  /** What its `onWaiting` heard last, and when. */
+  /** The progress that its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
@@ -94,8 +91,7 @@ export class Request extends Lease implements TicketRequest {
     this.stage = 'sent';
     this.#askedAt = now;
     this.#repeats = false;
-    this.#healthSeen = this.link.waiters.inbox.healthChanges;
-    this.link.toAcquire.add(this);
+    this.link.batchers.acquires.add(this.link.toAcquire, this);
   }
 
   /** Asks if it waits; `isMissed`: and after a call that is under way. */
@@ -113,13 +109,13 @@ export class Request extends Lease implements TicketRequest {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.link.waiters.onReply();
-    this.#onReply(call);
+    if (!call.late) this.link.waiters.noteReply();
+    this.#endCall(call);
     this.#onVerdict(verdict, call);
     this.link.waiters.schedule();
   }
 
-  #onReply(call: Call): void {
+  #endCall(call: Call): void {
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
   }
 
@@ -162,10 +158,9 @@ export class Request extends Lease implements TicketRequest {
 
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'acquire') return super.fail(error, call);
-    const askedAt = this.#askedAt;
-    this.#onReply(call);
+    this.#endCall(call);
     this.#onError(error);
-    if (this.isPending) this.link.waiters.onFailure(askedAt, error);
+    if (this.isPending) this.link.waiters.noteFailure(call.sent.monotonic, error);
     this.link.waiters.schedule();
   }
 
@@ -188,36 +183,27 @@ export class Request extends Lease implements TicketRequest {
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
     this.#reported = { progress, at: now };
-    const fail = (error: unknown): void =>
-      this.abandon(error ?? new Error('onWaiting threw nothing'));
-    try {
-      const given: unknown = onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 });
-      // Not for every value: a promise costs as much as the rest of a call.
-      if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    new Promise((resolve) => {
+      resolve(onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 }));
+    }).catch((error: unknown) => this.abandon(error ?? new Error('onWaiting threw nothing')));
   }
 
   #park(): void {
-    // What came late, of an earlier call or by a push, changes nothing for the call that is under
-    // way; and its `onWaiting` may have ended it.
+    // A late reply, or a push, changes nothing for the call that is under way; and its `onWaiting`
+    // may have ended it.
     if (this.stage !== 'waiting') return;
-    const { waiters } = this.link;
-    const { inbox } = waiters;
-    // Behind a change of the subscription, too: a grant may have been pushed while nothing
-    // listened.
-    if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
+    if (this.#repeats) return this.ask();
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    if (this.isPending) inbox.add(waiters);
+    const { waiters } = this.link;
+    if (this.isPending) waiters.inbox.add(waiters);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
-  override onGrant(grant: PushedGrant): void {
-    if (!this.isPending) return super.onGrant(grant);
-    const { client, serverClock, clock } = this.link;
+  override takeGrant(grant: PushedGrant): void {
+    if (!this.isPending) return super.takeGrant(grant);
+    const { client, serverClock } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
     const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, this.ttl));
@@ -226,10 +212,8 @@ export class Request extends Lease implements TicketRequest {
       this.askAgain(true);
       return this.link.waiters.tryAgain();
     }
-    if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
-    // Any program can send a grant: what it says is read once the request is known, and kept only
-    // if it fits.
-    else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
+    // Any program can send a grant: a request takes it only if it fits.
+    if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
   /** A message says that the rate will allow it. */
@@ -264,7 +248,7 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /**
-   * Ends it with `reason`; what the backend holds for it, or will, is withdrawn. `refused`: how
+   * Ends it with `reason`, and withdraws its ticket or request from the backend. `refused`: how
    * many of its calls are known to have left nothing.
    */
   abandon(reason: unknown, refused = 0): void {

@@ -1,10 +1,8 @@
 import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
-import { randomBy } from '../time/clock.js';
+import { type Clock, randomBy } from '../time/clock.js';
 import { onceAborted } from './abort-fanout.js';
-import type { BackoffOptions } from '../time/backoff.js';
-import { backoffDelay } from '../time/backoff.js';
+import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 export interface RetryOptions {

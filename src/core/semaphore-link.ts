@@ -1,31 +1,27 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
-import type { HeldHere } from '../errors.js';
-import { BackendError, ClosedError } from '../errors.js';
+import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { awaitAtMost } from '../time/call-timeout.js';
-import type { Clock, Instant } from '../time/clock.js';
-import { nextTick } from '../time/clock.js';
+import { type Clock, type Instant, nextTick } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
-import { ServerClock } from '../time/server-clock.js';
+import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
 import type { Bundle, Owner } from './batcher.js';
 import { Client } from './client.js';
-import type { Batchers } from './operations.js';
-import type { Release } from './release.js';
-import { Releases } from './release.js';
-import type { AcquireParams } from './request.js';
-import { Request } from './request.js';
+import { type Batchers, batchersOf } from './operations.js';
+import { type Release, Releases } from './release.js';
+import { type AcquireParams, Request } from './request.js';
 import type { Lease } from './lease.js';
 import { Waiters } from './waiters.js';
 
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
 const LONGEST_CALL_MS = 5000;
 
-/** What the options of a semaphore object say of its calls. */
+/** The options of a semaphore object that concern its calls. */
 export type LinkOptions = Pick<
   ResolvedOptions,
   'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock'
@@ -39,8 +35,9 @@ export type LinkOptions = Pick<
 export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 
 /**
- * The permits of one semaphore object, and what they share: what all their calls say, where they
- * gather, what the replies say of the limit, and the two timers that wake them.
+ * The permits of one semaphore object, and all that they share: the call that each of their calls
+ * extends, the bundles in which they gather, the limit by the last reply, and the two timers that
+ * wake them.
  */
 export class SemaphoreLink implements Owner {
   readonly backend: Backend;
@@ -48,7 +45,9 @@ export class SemaphoreLink implements Owner {
   readonly clock: Clock;
   readonly options: LinkOptions;
   readonly call: Call;
-  readonly place: string;
+  readonly key: SemaphoreKey;
+  readonly name: string;
+  readonly mapKey: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -58,9 +57,9 @@ export class SemaphoreLink implements Owner {
   readonly extendEvery: number;
   /** Kept alive by their semaphores. */
   readonly batchers: Batchers;
-  readonly toAcquire: Bundle<SemaphoreLink, Request>;
-  readonly toExtend: Bundle<SemaphoreLink, Lease>;
-  readonly toRelease: Bundle<SemaphoreLink, Release>;
+  readonly toAcquire: Bundle<SemaphoreLink, Request> = { owner: this, items: [] };
+  readonly toExtend: Bundle<SemaphoreLink, Lease> = { owner: this, items: [] };
+  readonly toRelease: Bundle<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
   readonly waiters: Waiters;
   readonly admin: Admin;
@@ -80,12 +79,14 @@ export class SemaphoreLink implements Owner {
   isTurn = false;
   /** The limit that counts, as of the last reply. Written here alone. */
   limit: number;
-  #otherLimit: number | undefined;
+  /** Of another process, while none is stored: the first that was seen is news. */
+  otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #callers = 0;
   #leases = 0;
   #held = 0;
-  #onNothingHeld: (() => void) | undefined;
+  /** Ends the drain of a close that has one. */
+  endDrain: (() => void) | undefined;
 
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, extendEvery, clock } = options;
@@ -95,47 +96,46 @@ export class SemaphoreLink implements Owner {
     this.clock = clock;
     this.options = options;
     this.call = { key, limit, client: client.name };
-    this.place = placeOf(key);
-    this.lane = backend.laneOf?.(key) ?? '';
-    // Semaphores of different lanes may be on different servers.
-    const isLone = backend.laneOf === undefined;
-    this.serverClock = isLone ? client.serverClock : new ServerClock(clock);
-    this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
+    this.key = key;
+    this.name = key.name;
+    this.mapKey = placeOf(key);
+    this.lane = backend.laneOf?.(key) ?? key.prefix;
+    const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
+    this.callTimeoutMs = callTimeoutMs;
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
-    this.batchers = client.batchers(this.lane, this.callTimeoutMs);
-    this.toAcquire = this.batchers.acquires.bundleOf(this);
-    this.toExtend = this.batchers.renewals.bundleOf(this);
-    this.toRelease = this.batchers.releases.bundleOf(this);
+    const make = () => batchersOf(client, callTimeoutMs);
+    this.batchers = client.batchers.one(`${callTimeoutMs} ${this.lane}`, make);
+    this.serverClock = this.batchers.serverClock;
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
-    this.deadlines = new Wakeup(clock, true, () => this.#wake('endIfOverdue'));
-    this.beats = new Wakeup(clock, false, () => this.#wake('beat'));
+    this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
+    this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
     this.waiters = new Waiters(this);
     this.admin = new Admin(this);
-    client.add(this);
+    client.semaphores.add(this.mapKey, this);
   }
 
-  get key(): SemaphoreKey {
-    return this.call.key;
-  }
-
-  get name(): string {
-    return this.call.key.name;
-  }
-
-  #wake(how: 'endIfOverdue' | 'beat'): void {
+  #wake(wakeup: Wakeup, how: 'endIfOverdue' | 'beat'): void {
     const now = this.clock.monotonic();
     let ended = 0;
-    for (const permit of this.permits.values())
-      if (permit[how]?.(now, ended < SLICE) === true) ended += 1;
+    for (const permit of this.permits.values()) {
+      // The others in the next turn of the event loop.
+      if (ended === SLICE) return wakeup.wakeBy(now, now);
+      if (permit[how]?.(now) === true) ended += 1;
+    }
   }
 
   /** Undefined when it was refused, which is an answer to `tryAcquire`. */
   acquire(params: AcquireParams): Promise<Lease | undefined> {
     const request = new Request(this, params);
-    // A telemetry subscriber may have ended it.
-    if (request.isPending) request.ask(request.started);
+    try {
+      // A telemetry subscriber may have ended it.
+      if (request.isPending) request.ask(request.started);
+    } catch (error) {
+      // A clock of the user's own has thrown.
+      request.abandon(error);
+    }
     return request.outcome;
   }
 
@@ -154,8 +154,8 @@ export class SemaphoreLink implements Owner {
     if (this.#callers === 0) this.deadlines.stop();
   }
 
-  /** What its holders have, and for how long. Undefined: nothing is held. */
-  get held(): HeldHere | undefined {
+  /** How many permits are held through this object, and for how long. Undefined: none. */
+  get #heldHere(): HeldHere | undefined {
     if (this.#held === 0) return undefined;
     const now = this.clock.monotonic();
     let since = now;
@@ -168,9 +168,11 @@ export class SemaphoreLink implements Owner {
     return { permits: this.#held, limit: this.limit, heldFor: now - since, label };
   }
 
-  /** The same of all objects of this semaphore. */
+  /** The same of all objects of this semaphore together. */
   get heldHere(): HeldHere | undefined {
-    return this.client.heldHere(this.place);
+    const held = this.client.semaphores.of(this.mapKey).flatMap((link) => link.#heldHere ?? []);
+    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
+    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
   }
 
   onHeld(permits: number): void {
@@ -183,22 +185,18 @@ export class SemaphoreLink implements Owner {
     this.#held -= permits;
     if (this.#leases > 0) return;
     this.beats.stop();
-    this.endDrain();
-  }
-
-  endDrain(): void {
-    this.#onNothingHeld?.();
+    this.endDrain?.();
   }
 
   observe(reply: Reply, sent: Instant): void {
     this.serverClock.observe(sent, reply.serverTime);
     this.noteLimit(reply.storedLimit);
     if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.onGrants(this.key, reply.grants);
+    if (reply.grants.length > 0) this.client.handOut(this.key, reply.grants);
   }
 
   onReplyLost(): void {
-    this.client.askSoon(this.place);
+    for (const { waiters } of this.client.semaphores.of(this.mapKey)) waiters.askSoon();
   }
 
   /** `stored`: by `setLimit`, if it was. */
@@ -206,7 +204,7 @@ export class SemaphoreLink implements Owner {
     this.limit = stored ?? this.call.limit;
   }
 
-  /** `what`: what was done with a permit. */
+  /** `what`: the verb of the failed call. */
   failure(what: string, cause: unknown): BackendError {
     const { key, name } = this;
     return new BackendError(`${what} a permit of ${JSON.stringify(name)} failed`, cause, key);
@@ -217,23 +215,16 @@ export class SemaphoreLink implements Owner {
    * if that is so already.
    */
   onceOtherLimit(listener: (otherLimit: number) => void): void {
-    if (this.#otherLimit === undefined) this.#onOtherLimit = listener;
-    else listener(this.#otherLimit);
+    if (this.otherLimit === undefined) this.#onOtherLimit = listener;
+    else listener(this.otherLimit);
   }
 
   #noteOtherLimit(otherLimit: number): void {
-    if (this.#otherLimit !== undefined) return;
-    this.#otherLimit = otherLimit;
+    if (this.otherLimit !== undefined) return;
+    this.otherLimit = otherLimit;
     const { name, call } = this;
-    if (telemetry.mismatch.hasSubscribers) {
-      telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
-    }
+    telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     this.#onOtherLimit?.(otherLimit);
-  }
-
-  /** A limit is stored now: another limit that is seen after that is news again. */
-  forgetOtherLimit(): void {
-    this.#otherLimit = undefined;
   }
 
   /**
@@ -242,7 +233,7 @@ export class SemaphoreLink implements Owner {
    */
   async close(drain: number): Promise<void> {
     const reason = (): ClosedError => new ClosedError(this.name);
-    this.admin.close(reason());
+    this.admin.closing.abort(reason());
     const requests = [...this.permits.values()].filter(({ isPending }) => isPending);
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
     await Promise.all([abandoned, this.#loseAllAfter(drain)]);
@@ -255,7 +246,7 @@ export class SemaphoreLink implements Owner {
   /** The first leases at once, if there is no time, or nothing is held. */
   async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0 && this.#leases > 0) {
-      const nothingHeld = new Promise<void>((resolve) => (this.#onNothingHeld = resolve));
+      const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }
     await inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));

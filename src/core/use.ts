@@ -23,12 +23,9 @@ export async function runHolding<H extends Holding, T>(
   try {
     result = await fn(handle);
   } catch (error) {
-    const failure = await handle.release().then(
-      () => undefined,
-      (reason: unknown) => ({ reason }),
-    );
-    if (failure !== undefined && !attach(error, failure.reason))
-      await handle[Symbol.asyncDispose]();
+    await handle.release().catch(async (failure: unknown) => {
+      if (!attach(error, failure)) await handle[Symbol.asyncDispose]();
+    });
     throw error;
   }
   const { unlooked } = handle;
@@ -37,17 +34,13 @@ export async function runHolding<H extends Holding, T>(
   return result;
 }
 
-/** False where the error has no place for it. */
+/** False where the error has no field for it. */
 function attach(error: unknown, failure: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const field = (['cause', 'suppressed'] as const).find(
     (name) => Reflect.get(error, name) === undefined,
   );
-  if (field === undefined) return false;
-  // Unlike that of Object it does not throw where the error cannot be changed.
-  return Reflect.defineProperty(error, field, {
-    value: failure,
-    configurable: true,
-    writable: true,
-  });
+  const property = { value: failure, configurable: true, writable: true };
+  // Unlike `Object.defineProperty`, it does not throw where the error cannot be changed.
+  return field !== undefined && Reflect.defineProperty(error, field, property);
 }

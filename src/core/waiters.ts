@@ -28,7 +28,7 @@ export interface OutageListener {
 }
 
 /**
- * What the requests of one semaphore object share: their pauses and their subscription. A new
+ * The pauses and the subscription that the requests of one semaphore object share. A new
  * request leaves at once; requests that were queued, or whose call failed, ask again together,
  * after pauses that grow. A pushed grant cuts the pause short. Polling is authoritative, pushes
  * only save time: losing every push costs time, never a permit.
@@ -38,22 +38,24 @@ export class Waiters {
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   readonly #link: SemaphoreLink;
-  /** Monotonic time at which the first of the calls that failed was sent. */
+  /**
+   * Monotonic time at which the first of the calls that failed was sent; Infinity: it is reported.
+   */
   #failingSince: number | undefined;
-  #isOutageReported = false;
-  /** The last call failed: pushes are not relied on until one succeeds. */
+  /** The last call failed: pushes are not relied on until a call succeeds. */
   isFailing = false;
   #count = 0;
   readonly #nextTry: Wakeup;
   #pauses = 0;
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
-  /** Interruptions of the subscription that it has seen, or in which no request waited. */
-  #interruptions = 0;
+  /** The subscription is back after an interruption: the server may have older data since. */
+  #searchesStrays = false;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
-    this.inbox = Inbox.of(link.client, link.key.prefix);
+    const { client, key } = link;
+    this.inbox = client.inboxes.one(key.prefix, () => new Inbox(client, key.prefix));
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
   }
 
@@ -63,8 +65,13 @@ export class Waiters {
     this.schedule();
   }
 
-  /** After a (re)subscription one try at once: a grant may have been pushed before it. */
-  onHealth(isHealthy: boolean): void {
+  /**
+   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
+   * may have been pushed before it. `isBack`: after an interruption.
+   */
+  onHealth(isHealthy: boolean, isBack: boolean): void {
+    if (this.#count === 0) return;
+    this.#searchesStrays ||= isBack;
     this.#startPause(0);
     // A try that is under way may have run before the subscription: once more behind it.
     if (isHealthy) this.tryAgain(true);
@@ -72,31 +79,27 @@ export class Waiters {
   }
 
   onStarted(): void {
-    if (this.#count === 0) this.#interruptions = this.inbox.interruptions;
     this.#count += 1;
     this.#publishCount();
   }
 
   /** A call was answered in time. */
-  onReply(): void {
+  noteReply(): void {
     this.#failingSince = undefined;
-    this.#isOutageReported = false;
     this.listener?.onReply();
-    // Once after each interruption: the server may have been restarted with older data.
-    if (this.#interruptions === this.inbox.interruptions) return;
-    this.#interruptions = this.inbox.interruptions;
-    this.#link.client.searchStrays(this.#link.key, this.#link.call.limit);
+    if (this.#searchesStrays) this.#link.client.searchStrays(this.#link.call);
+    this.#searchesStrays = false;
   }
 
   /**
    * A call of a request that waits has failed. An outage needs no timer: a call without a reply
    * fails after min(ttl, 5000) ms, and is then tried again.
    */
-  onFailure(sentAt: number, error: unknown): void {
+  noteFailure(sentAt: number, error: unknown): void {
     this.#failingSince ??= sentAt;
     const since = this.#link.clock.monotonic() - this.#failingSince;
-    if (this.#isOutageReported || since < OUTAGE_MS) return;
-    this.#isOutageReported = this.listener?.onOutage(error) ?? false;
+    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
+      this.#failingSince = Infinity;
   }
 
   /** A request waits no more. */
@@ -109,7 +112,7 @@ export class Waiters {
     this.#link.askAgainAt = undefined;
     this.#link.isTurn = false;
     // The time until the next call is no outage.
-    this.#failingSince = undefined;
+    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
     this.inbox.remove(this);
   }
 
@@ -129,7 +132,7 @@ export class Waiters {
       return this.#nextTry.wakeAround(now + pause, now);
     }
     if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
-    // A holder that died wakes no waiter, nor does a rate: they look again when the next ticket
+    // A holder that died wakes no waiter, nor does a rate: they ask again when the next ticket
     // expires, or the rate allows another permit.
     if (askAgainAt !== undefined) this.wakeAt(askAgainAt);
   }

@@ -13,7 +13,7 @@ export class WeakGroups<Value extends object> {
     collected.register(value, { groups: this.#groups, name, ref });
   }
 
-  /** The only one of a name, made where there is none. */
+  /** The only value of a name, made where there is none. */
   one(name: string, make: () => Value): Value {
     let [value] = this.of(name);
     if (value === undefined) this.add(name, (value = make()));
@@ -30,13 +30,13 @@ export class WeakGroups<Value extends object> {
     return [...this.#groups.keys()].flatMap((name) => this.of(name));
   }
 
-  /** Names; also of what was collected just now. */
+  /** How many names; also names whose values were collected just now. */
   get size(): number {
     return this.#groups.size;
   }
 }
 
-interface Place {
+interface Entry {
   readonly groups: Map<string, Set<WeakRef<object>>>;
   readonly name: string;
   readonly ref: WeakRef<object>;
@@ -45,7 +45,7 @@ interface Place {
 // One for all, that lives as long as the process. Where a registry is itself collected between the
 // collection of what it watches and its call, V8 calls no registry of the process any more,
 // whoever's it is (seen with Node 20.20 and 24.21).
-const collected = new FinalizationRegistry<Place>(({ groups, name, ref }) => {
+const collected = new FinalizationRegistry<Entry>(({ groups, name, ref }) => {
   const group = groups.get(name);
   if (group?.delete(ref) === true && group.size === 0) groups.delete(name);
 });

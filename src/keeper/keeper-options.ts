@@ -4,37 +4,37 @@ import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions } from '../arguments/known-options.js';
 import { milliseconds } from '../arguments/numbers.js';
 import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType, typeError } from '../arguments/validation.js';
 import { describe } from '../error-causes.js';
 import { LONGEST_TIMER } from '../time/clock.js';
 
 const OPTIONS: OptionNames = new Set(['ioredis', 'redis', 'module', 'maxStall']);
 
-/** The options of a `Keeper`: exactly one of the first three. */
+/** The options of a `Keeper`: exactly one of `ioredis`, `redis` and `module`. */
 export interface KeeperOptions {
   /** Options of `new Redis(options)` of ioredis. */
   readonly ioredis?: RedisOptions | undefined;
   /** Options of `createClient(options)` of redis. */
   readonly redis?: RedisClientOptions | undefined;
   /**
-   * A module whose default export is, or gives, a connected client: for a cluster, a sentinel, and
-   * options that are functions.
+   * A module whose default export is a connected client, or a function that gives a client: for a
+   * cluster, a sentinel, and options that are functions.
    */
   readonly module?: URL | string | undefined;
   /**
-   * For how many milliseconds the event loop may stand still before its permits are given up: a
-   * living thread shows a living process, not living work. Default 60 000, minimum 100.
+   * For how many milliseconds the event loop may stand still. Then the keeper stops renewing,
+   * because a living thread shows a living process, not living work. Default 60 000, minimum 100.
    */
   readonly maxStall?: number | undefined;
 }
 
-/** The same as they cross to the keeper's thread. */
-export interface KeeperTerms extends KeeperOptions {
+/** The options as they cross to the keeper's thread. */
+export interface ResolvedKeeper extends KeeperOptions {
   readonly maxStall: number;
 }
 
 /** @throws {TypeError | RangeError} at once, naming option, expectation and value */
-export function resolveKeeper(options: KeeperOptions): KeeperTerms {
+export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
   checkOptions(options, OPTIONS, 'options of a Keeper');
   const { ioredis, redis, module, maxStall = 60_000 } = options;
   milliseconds('maxStall', maxStall, 100, LONGEST_TIMER);
@@ -45,10 +45,8 @@ export function resolveKeeper(options: KeeperOptions): KeeperTerms {
     throw typeError(`options: expected one of ioredis, redis and module, got ${name || 'none'}`);
   }
   const value = ioredis ?? redis ?? module;
-  if (url === undefined ? typeof value !== 'object' : !URL.canParse(url)) {
-    const expected = url === undefined ? 'an object of options' : 'the URL of a module';
-    throw typeError(`${name}: expected ${expected}, got ${formatValue(value)}`);
-  }
+  if (url === undefined) checkType(typeof value === 'object', name, 'an object of options', value);
+  else checkType(URL.canParse(url), name, 'the URL of a module', value);
   try {
     return structuredClone({ ioredis, redis, module: url, maxStall });
   } catch (error) {

@@ -14,18 +14,18 @@ import type { Notice } from './messages.js';
 import { together } from './messages.js';
 import type { WorkerData } from './worker.js';
 
-/** Something that somebody should know, though permits are renewed all the same. */
+/** A problem that needs your attention, though permits are renewed all the same. */
 export interface KeeperWarning {
   /** `KEEPER_LOST`: see the event. */
   readonly code: 'KEEPER_LOST';
-  /** What it is, for people, and what to do. */
+  /** The problem and what to do about it, in words. */
   readonly message: string;
 }
 
 /** Every event and what its listeners get. */
 export interface KeeperEvents {
   /**
-   * `KEEPER_LOST`: the keeper's thread has ended, or cannot renew; the main thread renews as
+   * `KEEPER_LOST`: the keeper's thread has ended, or cannot renew. The main thread renews as
    * without a keeper. Once per outage.
    */
   warning: [warning: KeeperWarning];
@@ -33,29 +33,29 @@ export interface KeeperEvents {
 
 /**
  * Renews permits in a worker thread, over a separate connection, so that they outlive a blocked
- * event loop of this thread; `held`, `expiresIn` and `assertHeld()` read what the keeper knows, and
- * are right in the middle of a loop that never yields. One keeper serves any number of semaphores.
- * It does not keep the process alive.
+ * event loop of this thread. `held`, `expiresIn` and `assertHeld()` read the leases of the keeper,
+ * and are right in the middle of a loop that never yields. A keeper serves any number of
+ * semaphores. It does not keep the process alive.
  */
 export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   readonly #worker: Worker;
   readonly #leases: KeptLeases;
 
   /**
-   * @param options how its thread connects, and `maxStall`
+   * @param options the connection of its thread, and `maxStall`
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(options: KeeperOptions) {
     super();
-    const terms = resolveKeeper(options);
+    const resolved = resolveKeeper(options);
     this.#leases = new KeptLeases({
       clock: threadClock,
-      maxStall: terms.maxStall,
+      maxStall: resolved.maxStall,
       send: together((orders) => this.#worker.postMessage(orders)),
       warn: (why) => this.#warn(why),
     });
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: { ...terms, buffer: this.#leases.shared.buffer } satisfies WorkerData,
+      workerData: { ...resolved, buffer: this.#leases.shared.buffer } satisfies WorkerData,
       name: 'redsem keeper',
       // Renewals make little garbage: the thread's own heap stays small. 65 536 leases fit.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 },
@@ -65,11 +65,11 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
     });
     this.#worker.on('error', (error) => this.#onEnd(describe(error)));
     this.#worker.on('exit', (code) => this.#onEnd(`code ${code}`));
-    // Listeners keep the process alive: so at the end.
+    // After the listeners, because they keep the process alive.
     this.#worker.unref();
   }
 
-  /** Called by the semaphores that have this keeper. */
+  /** Called by each semaphore that has this keeper. */
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
     const isFit = backend instanceof RedisBackend && clock === systemClock;
     if (isFit) return this.#leases.open(semaphore);
@@ -79,7 +79,7 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   }
 
   /**
-   * Ends the thread and its connection. What is held is renewed by this thread from then on.
+   * Ends the thread and its connection. From then on this thread renews the held permits.
    * Idempotent; never rejects.
    */
   async close(): Promise<void> {

@@ -6,17 +6,19 @@ import { Wakeup } from '../time/shared-timer.js';
 import type { Notice, Order } from './messages.js';
 import { MOST_LEASES, SharedLeases } from './shared-leases.js';
 
-/** How often the holders' thread shows that it is alive, in milliseconds at most. */
+/** The longest time between two signs of life of the holders' thread, in milliseconds. */
 const LONGEST_BEAT = 1000;
-/** For how long a caller of `extend` waits for a keeper's thread that hangs; a call takes less. */
+/**
+ * How long a caller of `extend` waits for the keeper's thread; only a thread that hangs is late.
+ */
 const LATE_MS = 10_000;
 
 export interface KeptLeasesOptions {
-  /** All threads of the process share it. */
+  /** A clock that all threads of the process share. */
   readonly clock: Clock;
   /** Milliseconds. */
   readonly maxStall: number;
-  /** In this order, and before the caller of an `acquire` runs: it may block at once. */
+  /** Sends in order, and before the caller of an `acquire` runs, because it may block at once. */
   readonly send: (order: Order) => void;
   /** `why`: the keeper's thread cannot renew. */
   warn(why: string): void;
@@ -27,18 +29,18 @@ export class KeptLeases {
   readonly shared: SharedLeases;
   readonly #options: KeptLeasesOptions;
   readonly #beat: Wakeup;
-  /** By their places, until that thread has written its last about them. */
+  /** By index in the shared memory, until the keeper's thread writes no more about the lease. */
   readonly #leases = new Map<number, KeepableLease>();
-  /** Places that were in use and are free again. */
+  /** Indexes that were in use and are free again. */
   readonly #free: number[] = [];
-  /** Callers of `extend`, by the numbers of their orders. */
+  /** The callers of `extend`, by the numbers of their orders. */
   readonly #extending = new Map<number, (done: boolean) => void>();
   #lastNumber = 0;
-  /** What was said once, and is not said again. */
+  /** Warnings that are not repeated. */
   readonly #warned = new Set<string>();
-  /** Its renewals work, as far as is known. */
+  /** The renewals of the keeper work, as far as this thread knows. */
   #canRenew = true;
-  /** There is no other thread any more. */
+  /** The keeper's thread has ended. */
   isOver = false;
 
   constructor(options: KeptLeasesOptions) {
@@ -47,38 +49,38 @@ export class KeptLeases {
     this.#beat = new Wakeup(options.clock, false, () => this.#showAlive());
   }
 
-  /** Of what is given no more may cross to the other thread. */
+  /** Copies only the fields that may cross to the other thread. */
   open({ key, limit, ttl, extendEvery, retry }: KeptSemaphore): Keep {
     const { shared } = this;
     const { clock, send } = this.#options;
     const semaphore = { key, limit, ttl, extendEvery, retry };
     return (lease) => {
       if (this.isOver || extendEvery === 0) return undefined;
-      const place = this.#free.pop() ?? this.#leases.size;
-      if (place === MOST_LEASES) return this.#warnOnce(`has ${MOST_LEASES} permits already`);
-      this.#leases.set(place, lease);
+      const index = this.#free.pop() ?? this.#leases.size;
+      if (index === MOST_LEASES) return this.#warnOnce(`has ${MOST_LEASES} permits already`);
+      this.#leases.set(index, lease);
       this.#showAlive();
-      shared.setLeft(place, instant(clock), lease.remaining);
-      shared.setState(place, 'kept');
+      shared.setLeft(index, instant(clock), lease.remaining);
+      shared.setState(index, 'kept');
       const { id, fencingToken } = lease;
-      send({ do: 'keep', place, semaphore, ticket: { id, fencingToken } });
+      send({ do: 'keep', index, semaphore, ticket: { id, fencingToken } });
       return {
-        left: () => shared.left(place),
-        loss: () => shared.loss(place),
-        extend: () => this.#extend(place),
+        left: () => shared.left(index),
+        loss: () => shared.loss(index),
+        extend: () => this.#extend(index),
         stop: () => {
           // Before the order arrives, an extension may be about to leave.
-          shared.setState(place, 'stopped');
-          send({ do: 'stop', place });
+          shared.setState(index, 'stopped');
+          send({ do: 'stop', index });
         },
       };
     };
   }
 
-  /** What the keeper's thread says. */
+  /** Takes a notice of the keeper's thread. */
   hear(notice: Notice): void {
     if (this.isOver) return;
-    if (notice.what === 'free') return this.#onFree(notice.place);
+    if (notice.what === 'free') return this.#onFree(notice.index);
     if (notice.what === 'extended') {
       this.#extending.get(notice.number)?.(notice.done);
       this.#extending.delete(notice.number);
@@ -98,11 +100,11 @@ export class KeptLeases {
     this.#stopExtending();
   }
 
-  /** Resolves with false when the keeper cannot. */
-  #extend(place: number): Promise<boolean> {
+  /** Resolves with false when the keeper cannot extend the lease. */
+  #extend(index: number): Promise<boolean> {
     if (!this.#canRenew) return Promise.resolve(false);
     const number = (this.#lastNumber += 1);
-    this.#options.send({ do: 'extend', place, number });
+    this.#options.send({ do: 'extend', index, number });
     const done = new Promise<boolean>((resolve) => this.#extending.set(number, resolve));
     return withTimeout(this.#options.clock, LATE_MS, done).catch(() => {
       this.#extending.delete(number);
@@ -116,15 +118,15 @@ export class KeptLeases {
     this.#extending.clear();
   }
 
-  #onFree(place: number): void {
-    const lease = this.#leases.get(place);
-    const [loss, state] = [this.shared.loss(place), this.shared.state(place)];
-    this.#leases.delete(place);
-    this.#free.push(place);
+  #onFree(index: number): void {
+    const lease = this.#leases.get(index);
+    const [loss, state] = [this.shared.loss(index), this.shared.state(index)];
+    this.#leases.delete(index);
+    this.#free.push(index);
     if (this.#leases.size === 0) this.#beat.stop();
     lease?.takeBack();
     if (loss !== undefined) lease?.lose(loss);
-    // The keeper may have looked elsewhere: an extension by this thread shows that.
+    // The keeper may use another server or database: an extension by this thread proves it.
     if (state !== 'unseen' || lease === undefined) return;
     const elsewhere = `finds none of ${JSON.stringify(lease.name)}: another server or database?`;
     lease.extend().then(() => this.#warnOnce(elsewhere), ignore);

@@ -1,28 +1,28 @@
 import type { KeptSemaphore, KeptTicket } from '../backends/lease-keeper.js';
 
-/** `place`: of the lease in the shared memory. */
+/** `index`: of the lease in the shared memory. */
 export interface KeepOrder {
   readonly do: 'keep';
-  readonly place: number;
+  readonly index: number;
   readonly semaphore: KeptSemaphore;
   readonly ticket: KeptTicket;
 }
 
-/** From the thread of the holders to that of the keeper, in the order in which they were made. */
+/** From the holders' thread to the keeper's thread, in the order in which they were made. */
 export type Order =
   | KeepOrder
-  | { readonly do: 'extend'; readonly place: number; readonly number: number }
-  | { readonly do: 'stop'; readonly place: number };
+  | { readonly do: 'extend'; readonly index: number; readonly number: number }
+  | { readonly do: 'stop'; readonly index: number };
 
-/** From the thread of the keeper to that of the holders. */
+/** From the keeper's thread to the holders' thread. */
 export type Notice =
-  /** Why renewals fail. Undefined: they work again. */
+  /** The reason why renewals fail; undefined: they work again. */
   | { readonly what: 'trouble'; readonly text: string | undefined }
   | { readonly what: 'extended'; readonly number: number; readonly done: boolean }
-  /** The keeper's thread writes no more about the lease in this place. */
-  | { readonly what: 'free'; readonly place: number };
+  /** The keeper's thread writes no more about the lease with this index. */
+  | { readonly what: 'free'; readonly index: number };
 
-/** Sends what one turn gives together, in order and before any caller that awaits continues. */
+/** Sends the items of a turn together, in order, and before a caller that awaits continues. */
 export function together<Item>(send: (items: readonly Item[]) => void): (item: Item) => void {
   const gathered: Item[] = [];
   return (item) => {

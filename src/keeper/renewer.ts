@@ -13,25 +13,26 @@ import type { SharedLeases } from './shared-leases.js';
 
 export interface RenewerOptions {
   readonly backend: Backend;
-  /** The one that all threads of the process share. */
+  /** The clock that all threads of the process share. */
   readonly clock: Clock;
   readonly shared: SharedLeases;
-  /** Milliseconds: holders whose thread is blocked for longer get no more renewals. */
+  /** In milliseconds: a lease is not renewed when its thread is blocked for longer. */
   readonly maxStall: number;
   readonly notify: (notice: Notice) => void;
-  /** A renewal has failed, or worked (undefined). */
+  /** A renewal has failed with this error; undefined: it worked. */
   onOutcome(error: unknown): void;
 }
 
 /**
- * The thread of the keeper: its leases are those of the core, renewed in the same calls with the
- * same pauses, on this thread's connection. Each renewal that is confirmed goes into the memory
- * that the threads share, and so does the loss of a ticket that is gone. What else ends a lease is
- * for the thread of its holder to find: that thread may have renewed it. Takes orders.
+ * The work of the keeper's thread. Its leases are leases of the core, renewed in the same calls
+ * with the same pauses, on this thread's connection. The thread writes each confirmed renewal, and
+ * each loss of a ticket, into the memory that the threads share. The holder's thread finds any
+ * other end of a lease, because that thread may have renewed it. Gives the function that takes
+ * orders.
  */
 export function renewLeases(options: RenewerOptions): (order: Order) => void {
   const { backend, clock, shared, notify } = options;
-  // Kept by their leases alone.
+  // Only leases keep a semaphore in memory.
   const semaphores = new WeakGroups<SemaphoreLink>();
   const kept = new Map<number, RenewedLease>();
 
@@ -42,23 +43,23 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
   }
 
   function keep(order: KeepOrder): void {
-    const { place, semaphore, ticket } = order;
+    const { index, semaphore, ticket } = order;
     const lease = new RenewedLease(linkOf(order), order, options, () => {
-      kept.delete(place);
-      notify({ what: 'free', place });
+      kept.delete(index);
+      notify({ what: 'free', index });
     });
-    kept.set(place, lease);
+    kept.set(index, lease);
     lease.link.permits.set(lease.id, lease);
     const from = instant(clock);
-    const left = shared.left(place);
-    // A grant that was pushed lives for its claim time only, until it is first renewed.
+    const left = shared.left(index);
+    // A pushed grant lives only for its claim time, until its first renewal.
     const isClaimed = left > semaphore.ttl / 2;
     if (!lease.hold({ ...ticket, slots: [] }, windowOf(from, left), isClaimed)) lease.letExpire();
   }
 
   return (order) => {
-    // The place of a lease that has ended is free already.
-    const lease = kept.get(order.place);
+    // There is no lease with this index if it has ended.
+    const lease = kept.get(order.index);
     if (order.do === 'keep') return keep(order);
     if (order.do === 'stop') return lease?.letExpire();
     const extended = lease?.extend() ?? Promise.reject(new Error('it has ended'));
@@ -68,29 +69,29 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
 }
 
 class RenewedLease extends Lease {
-  readonly #place: number;
+  readonly #index: number;
   readonly #options: RenewerOptions;
   readonly #onEnd: () => void;
-  /** Its ticket was there, as far as this thread's client can see. */
+  /** The client of this thread has found the ticket. */
   #isSeen = false;
 
   constructor(link: SemaphoreLink, order: KeepOrder, options: RenewerOptions, onEnd: () => void) {
     super(link, order.ticket.id);
-    this.#place = order.place;
+    this.#index = order.index;
     this.#options = options;
     this.#onEnd = onEnd;
   }
 
-  /** A holder whose thread is back after so long a time renews it there first. */
+  /** When the holder's thread is back after this time, it renews the lease first. */
   override renew(): void {
     const { shared, maxStall } = this.#options;
     if (shared.stillFor > maxStall) this.letExpire();
     else super.renew();
   }
 
-  /** Its holder may want it no more, though the order to stop is still on its way. */
+  /** The holder may have stopped the lease while the order is still on its way. */
   override leave(call: Call): boolean {
-    return this.#options.shared.state(this.#place) !== 'stopped' && super.leave(call);
+    return this.#options.shared.state(this.#index) !== 'stopped' && super.leave(call);
   }
 
   override answer(verdict: Verdict, call: Call): void {
@@ -98,7 +99,7 @@ class RenewedLease extends Lease {
     this.#options.onOutcome(undefined);
     this.#isSeen ||= verdict !== 'missing';
     super.answer(verdict, call);
-    if (this.stage === 'held') shared.setLeft(this.#place, instant(clock), this.remaining);
+    if (this.stage === 'held') shared.setLeft(this.#index, instant(clock), this.remaining);
   }
 
   override fail(error: unknown, call: Call): void {
@@ -110,8 +111,8 @@ class RenewedLease extends Lease {
     if (this.stage !== 'held') return;
     super.lose(reason, cause);
     const { shared } = this.#options;
-    if (reason === 'revoked') shared.setState(this.#place, 'revoked');
-    if (reason === 'missing') shared.setState(this.#place, this.#isSeen ? 'missing' : 'unseen');
+    if (reason === 'revoked') shared.setState(this.#index, 'revoked');
+    if (reason === 'missing') shared.setState(this.#index, this.#isSeen ? 'missing' : 'unseen');
     this.#onEnd();
   }
 
@@ -120,6 +121,6 @@ class RenewedLease extends Lease {
     this.#onEnd();
   }
 
-  /** Its holder gives it back, and may have renewed it. */
+  /** The holder gives the ticket back, and may have renewed it. */
   override withdraw(): void {}
 }

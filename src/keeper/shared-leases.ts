@@ -2,24 +2,24 @@ import type { LostReason } from '../errors.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { elapsedSince } from '../time/clock.js';
 
-/** How many leases one keeper holds at most. The memory of those never used costs nothing. */
+/** Most leases of a keeper. Unused memory costs nothing. */
 export const MOST_LEASES = 65_536;
 
 /** Numbers of 64 bits for each lease: its end by both clocks, and its state. */
 const [END, END_BY_WALL, STATE, WIDTH] = [0, 1, 2, 3];
-/** Behind the leases: when the holders' thread was last seen alive. */
+/** Behind the leases: the last sign of life of the holders' thread. */
 const ALIVE = MOST_LEASES;
 /**
- * `stopped`: the holders' thread wants it no more. `unseen`: the keeper has never found its ticket.
- * The last two: its ticket is gone, and why.
+ * `stopped`: the holders' thread does not want the lease any more. `unseen`: the keeper has never
+ * found the ticket. `missing`, `revoked`: the ticket is gone, and why.
  */
 const STATES = ['kept', 'stopped', 'unseen', 'missing', 'revoked'] as const;
 type State = (typeof STATES)[number];
 
 /**
- * What both threads know of leases, in memory that they share: the keeper's thread writes how long
- * each lease is valid, the holders' thread whether it is still wanted. Each number is read and
- * written at once; of two numbers that belong together the older one makes a lease end earlier.
+ * The leases in memory that both threads share. The keeper's thread writes how long each lease is
+ * valid, the holders' thread whether it is still wanted. Reads and writes of a number are atomic.
+ * If one of two related numbers is older, the lease ends earlier.
  */
 export class SharedLeases {
   readonly buffer: SharedArrayBuffer;
@@ -44,39 +44,39 @@ export class SharedLeases {
   }
 
   /**
-   * `left`: milliseconds for which it is valid from that moment on, which comes first: between two
-   * looks at the clocks the process may be stopped.
+   * `left`: milliseconds for which the lease is valid from `from` on. The caller reads the clocks
+   * first, because the process may be stopped between two reads.
    */
-  setLeft(place: number, from: Instant, left: number): void {
-    this.#write(place, END, from.monotonic + left);
-    this.#write(place, END_BY_WALL, from.wall + left);
+  setLeft(index: number, from: Instant, left: number): void {
+    this.#write(index, END, from.monotonic + left);
+    this.#write(index, END_BY_WALL, from.wall + left);
   }
 
-  /** Milliseconds until its end, by the clock that comes there first. */
-  left(place: number): number {
-    const [monotonic, wall] = [this.#read(place, END), this.#read(place, END_BY_WALL)];
+  /** Milliseconds until the end of the lease, by the clock that reaches it first. */
+  left(index: number): number {
+    const [monotonic, wall] = [this.#read(index, END), this.#read(index, END_BY_WALL)];
     return -elapsedSince({ monotonic, wall }, this.#clock);
   }
 
-  setState(place: number, state: State): void {
-    this.#write(place, STATE, STATES.indexOf(state));
+  setState(index: number, state: State): void {
+    this.#write(index, STATE, STATES.indexOf(state));
   }
 
-  state(place: number): State | undefined {
-    return STATES[this.#read(place, STATE)];
+  state(index: number): State | undefined {
+    return STATES[this.#read(index, STATE)];
   }
 
-  loss(place: number): LostReason | undefined {
-    const state = this.state(place);
+  loss(index: number): LostReason | undefined {
+    const state = this.state(index);
     return state === 'missing' || state === 'revoked' ? state : undefined;
   }
 
-  /** In thousandths, rounded down: a lease ends no later than is known. */
-  #write(place: number, field: number, value: number): void {
-    Atomics.store(this.#numbers, place * WIDTH + field, BigInt(Math.floor(value * 1000)));
+  /** In thousandths, rounded down: a lease ends no later than known. */
+  #write(index: number, field: number, value: number): void {
+    Atomics.store(this.#numbers, index * WIDTH + field, BigInt(Math.floor(value * 1000)));
   }
 
-  #read(place: number, field: number): number {
-    return Number(Atomics.load(this.#numbers, place * WIDTH + field)) / 1000;
+  #read(index: number, field: number): number {
+    return Number(Atomics.load(this.#numbers, index * WIDTH + field)) / 1000;
   }
 }

@@ -1,16 +1,15 @@
 import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { runHolding } from '../core/use.js';
 import { checkClock, checkFunction, checkPermits } from '../options.js';
 import { type DeadlineOptions, resolveAcquire } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';
-import { OrderedAcquisition, type Part } from './ordered-acquisition.js';
+import { OrderedAcquisition, type Share } from './ordered-acquisition.js';
 
 const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
-const SHARE: OptionNames = new Set(['semaphore', 'permits']);
+const SHARE_FIELDS: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
@@ -22,42 +21,42 @@ export interface SemaphoreShare {
 
 /** The options of `acquireAll` and `useAll`. */
 export interface AcquireAllOptions extends DeadlineOptions {
-  /** For tests: what the deadline is counted by. Default: the process's. */
+  /** For tests: the clock of the deadline. Default: the process's. */
   readonly clock?: Clock | undefined;
 }
 
 /**
  * Waits for permits of several semaphores, on any backends: all of them or none, within one
- * deadline. Callers that name them in different orders never deadlock. A semaphore that is given
- * twice is asked once, for the permits of both. An empty list gives a handle that holds nothing.
+ * deadline. Callers that name the semaphores in different orders never deadlock. A semaphore that
+ * is given twice is asked once for the permits of both. An empty list gives a handle that holds
+ * nothing.
  * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or
  *   an object
- * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend
- *   has it, or when two semaphore objects have one name
- * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at
- *   once
- * @throws whatever the semaphores' `acquire` throws
- * @throws the signal's own reason when it aborts
+ * @throws {RangeError} when the caller wants more permits of a semaphore than its limit in the
+ *   backend, or when two semaphore objects have the same name
+ * @throws {AcquireTimeoutError} when a permit did not come free in time; redsem gives back at once
+ *   the permits that it took
+ * @throws as `acquire` of the semaphores
+ * @throws the signal's reason when it aborts
  */
 export async function acquireAll(
   semaphores: readonly (Semaphore | SemaphoreShare)[],
   options?: number | AcquireAllOptions,
 ): Promise<CompositeHandle> {
-  const given = partsOf(semaphores);
+  const given = sharesOf(semaphores);
   const { timeout, signal } = resolveAcquire(options, OPTIONS);
-  const clock = checkClock(
-    (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
-  );
-  const acquisition = new OrderedAcquisition(given, { clock, timeout, signal });
+  const { clock = systemClock } = typeof options === 'object' ? options : {};
+  const deadline = { clock: checkClock(clock), timeout, signal };
+  const acquisition = new OrderedAcquisition(given, deadline);
   await acquisition.acquire();
   const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
-  return new CompositeHandle(name, given, acquisition.parts);
+  return new CompositeHandle(name, given, acquisition.shares);
 }
 
 /**
- * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or
- * rejects as `fn` does: a release that fails beside an error of `fn` is that error's `cause` (or
- * `suppressed`), beside a result a `warning` of the semaphore, and changes neither.
+ * Runs `fn` with permits of all semaphores, then releases the permits, also when `fn` throws.
+ * Resolves or rejects as `fn` does. A failed release changes neither: it becomes the `cause` (or
+ * `suppressed`) of an error of `fn`, and beside a result it is a `warning` of the semaphore.
  * @param options as `acquireAll`
  * @throws as `acquireAll`, and what `fn` throws
  */
@@ -70,30 +69,25 @@ export async function useAll<T>(
   return runHolding(await acquireAll(semaphores, options), fn);
 }
 
-/** One part for each that was given, the same for the same semaphore. */
-function partsOf(semaphores: unknown): Part[] {
-  if (!Array.isArray(semaphores)) {
-    throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
-  }
-  const parts = new Map<Semaphore, Part>();
+/** A share for each entry, the same share for the same semaphore. */
+function sharesOf(semaphores: unknown): Share[] {
+  checkType(Array.isArray(semaphores), 'semaphores', 'an array', semaphores);
+  const shares = new Map<Semaphore, Share>();
   return semaphores.map((entry: unknown) => {
-    const { semaphore, permits } = shareOf(entry);
-    const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
-    part.permits = checkPermits(part.permits + checkPermits(permits));
-    parts.set(semaphore, part);
-    return part;
+    const { semaphore, permits = 1 } = shareOf(entry);
+    const share = shares.get(semaphore) ?? { semaphore, permits: 0 };
+    share.permits = checkPermits(share.permits + checkPermits(permits));
+    shares.set(semaphore, share);
+    return share;
   });
 }
 
-function shareOf(entry: unknown): Part {
-  if (entry instanceof Semaphore) return { semaphore: entry, permits: 1 };
+function shareOf(entry: unknown): SemaphoreShare {
+  if (entry instanceof Semaphore) return { semaphore: entry };
   const share: Partial<SemaphoreShare> = typeof entry === 'object' && entry !== null ? entry : {};
-  const { semaphore, permits = 1 } = share;
-  if (!(semaphore instanceof Semaphore)) {
-    throw typeError(
-      `semaphores: expected a Semaphore or { semaphore, permits } each, got ${formatValue(entry)}`,
-    );
-  }
-  checkOptions(share, SHARE, 'semaphores');
+  const { semaphore, permits } = share;
+  const expected = 'a Semaphore or { semaphore, permits } each';
+  checkType(semaphore instanceof Semaphore, 'semaphores', expected, entry);
+  checkOptions(share, SHARE_FIELDS, 'semaphores');
   return { semaphore, permits };
 }

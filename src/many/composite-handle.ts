@@ -4,34 +4,34 @@ import { rangeError } from '../arguments/validation.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { LossEmitter } from '../events.js';
-import type { Part } from './ordered-acquisition.js';
+import type { Share } from './ordered-acquisition.js';
 
 /**
- * Several handles as one: held while all of them are, lost with the first that is. The others then
- * stay held until `release()`, because the work that they cover has yet to stop. One of no handles
- * holds nothing and is never lost.
+ * Several handles as one: held while all of them are held, lost with the first handle that is lost.
+ * The other handles then stay held until `release()`, because their work has yet to stop. A
+ * composite of no handles holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
-  /** The names of its semaphores, joined by commas; of keys: the name of their `KeyedMutex`. */
+  /** The names of its semaphores, joined by commas; for keys, the name of their `KeyedMutex`. */
   readonly name: string;
   /**
-   * One for each semaphore that was asked for, in that order. One given twice has one handle, with
-   * the permits of both.
+   * A handle for each semaphore that was asked for, in that order. A semaphore that was given twice
+   * has the same handle twice, with the permits of both.
    */
   readonly handles: readonly Handle[];
-  /** Each once, in the order in which they were taken. */
-  readonly #parts: readonly Handle[];
+  /** Each handle once, in the order in which redsem took them. */
+  readonly #taken: readonly Handle[];
   readonly #abort = new AbortController();
   #lost: HandleLostError | undefined;
   #watching = false;
   #release: Promise<boolean> | undefined;
 
-  /** @internal `taken`: each part once, in the order in which they were taken. */
-  constructor(name: string, given: Iterable<Part>, taken: Iterable<Part>) {
+  /** @internal `taken`: each share once, in the order in which redsem took them. */
+  constructor(name: string, given: Iterable<Share>, taken: Iterable<Share>) {
     super();
     this.name = name;
     this.handles = [...given].flatMap(({ handle }) => handle ?? []);
-    this.#parts = [...taken].flatMap(({ handle }) => handle ?? []);
+    this.#taken = [...taken].flatMap(({ handle }) => handle ?? []);
     this.watchListeners();
   }
 
@@ -42,58 +42,58 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Whether all permits are still valid: reads the clocks, so it is right even after a stall of the
-   * event loop.
+   * Whether all permits are still valid. It reads the clocks, so it is right even after a stall of
+   * the event loop.
    */
   get held(): boolean {
-    return this.#release === undefined && this.#parts.every(({ held }) => held);
+    return this.#release === undefined && this.#taken.every(({ held }) => held);
   }
 
   /**
-   * For how many milliseconds all of them are still valid if no other extension succeeds; 0 when
-   * one is lost, or released.
+   * For how many milliseconds all permits are valid if no further extension succeeds; 0 when a
+   * permit is lost, or released.
    */
   get expiresIn(): number {
     if (this.#release !== undefined) return 0;
-    return Math.min(Infinity, ...this.#parts.map(({ expiresIn }) => expiresIn));
+    return Math.min(Infinity, ...this.#taken.map(({ expiresIn }) => expiresIn));
   }
 
   /**
-   * @throws {HandleLostError} when one of the permits is no longer valid; with reason `released`
-   *   after `release()`.
+   * @throws {HandleLostError} when a permit is no longer valid; with reason `released` after
+   *   `release()`.
    */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
-    for (const part of this.#parts) {
+    for (const handle of this.#taken) {
       try {
-        part.assertHeld();
+        handle.assertHeld();
       } catch (error) {
         if (!(error instanceof HandleLostError)) throw error;
         const isReleasedHere = error.reason === 'released' && this.#release !== undefined;
-        if (!isReleasedHere) throw this.#noteLoss(part, error);
+        if (!isReleasedHere) throw this.#noteLoss(handle, error);
       }
     }
     if (this.#release !== undefined) throw new HandleLostError(this.name, '', 'released');
   }
 
   /**
-   * Extends all tickets to their full ttl now, beside the extensions that happen by themselves.
-   * @throws {HandleLostError} when one of them is gone
-   * @throws {BackendError} when a backend refuses; the others are extended all the same
+   * Extends all tickets to their full ttl now, in addition to the extensions that redsem makes.
+   * @throws {HandleLostError} when a ticket is gone
+   * @throws {BackendError} when a backend refuses; the other tickets are extended all the same
    */
   async extend(): Promise<void> {
     this.assertHeld();
-    const failed = await failuresOf(this.#parts, (part) => part.extend());
+    const failed = await failuresOf(this.#taken, (handle) => handle.extend());
     const lost = failed.find(({ error }) => error instanceof HandleLostError);
-    if (lost?.error instanceof HandleLostError) throw this.#noteLoss(lost.part, lost.error);
+    if (lost?.error instanceof HandleLostError) throw this.#noteLoss(lost.handle, lost.error);
     for (const { error } of failed) throw error;
   }
 
   /**
-   * Gives all permits back, in the reverse of the order in which they were taken; they end in one
-   * turn, so that a backend that hangs holds up none of the others. Resolves with true when all
-   * were still held. Idempotent.
-   * @throws {AggregateError} of the errors of the permits that could not be given back; see
+   * Gives all permits back, in the reverse of the order in which redsem took them. They leave in
+   * one turn, so a backend that hangs delays no other. Resolves with true when all permits were
+   * still held. Idempotent.
+   * @throws {AggregateError} of the errors of the permits that were not given back; see
    *   `Handle.release`
    */
   release(): Promise<boolean> {
@@ -102,49 +102,49 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: permits that cannot be given back now are retried, and at worst
-   * expire; their semaphores emit a `warning`.
+   * Releases. Never rejects: when a release fails, redsem retries it until the ticket has expired,
+   * and the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    const warn = () => Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
+    const warn = () => Promise.all(this.#taken.map((handle) => handle[Symbol.asyncDispose]()));
     await this.release().catch(warn);
   }
 
   /** @internal */
   forgetLooks(): void {
-    for (const part of this.#parts) part.forgetLooks();
+    for (const handle of this.#taken) handle.forgetLooks();
   }
 
   /** @internal */
   get unlooked(): readonly Handle[] {
-    return this.#parts.flatMap((part) => part.unlooked);
+    return this.#taken.flatMap((handle) => handle.unlooked);
   }
 
   async #doRelease(): Promise<boolean> {
     let allHeld = true;
-    const failed = await failuresOf(this.#parts.toReversed(), async (part) => {
-      if (!(await part.release())) allHeld = false;
+    const failed = await failuresOf(this.#taken.toReversed(), async (handle) => {
+      if (!(await handle.release())) allHeld = false;
     });
     this.onReleased();
     if (failed.length === 0) return allHeld;
-    const count = `${failed.length} of ${this.#parts.length}`;
-    const names = failed.map(({ part }) => quoted(part.name)).join(', ');
+    const count = `${failed.length} of ${this.#taken.length}`;
+    const names = failed.map(({ handle }) => quoted(handle.name)).join(', ');
     throw new AggregateError(
       failed.map(({ error }) => error),
       `releasing ${count} permits failed: ${names}; each is retried, and expires within its ttl at the latest`,
     );
   }
 
-  // From the first look on only: a listener for a loss keeps all permits extended, also when the
-  // handle itself was dropped.
+  // Only after the first use of `signal` or `lost`: a listener for a loss keeps all permits
+  // extended, also when the caller drops the handle.
   #watch(): void {
     if (this.#watching) return;
     this.#watching = true;
-    for (const part of this.#parts) {
-      const { signal } = part;
+    for (const handle of this.#taken) {
+      const { signal } = handle;
       const onLost = (): void => {
         if (!(signal.reason instanceof HandleLostError)) return;
-        const loss = this.#noteLoss(part, signal.reason);
+        const loss = this.#noteLoss(handle, signal.reason);
         this.#abort.abort(loss);
         this.emitLost(loss);
       };
@@ -153,17 +153,18 @@ export class CompositeHandle extends LossEmitter {
     }
   }
 
-  /** Only the first loss is reported, with the part that was lost. */
-  #noteLoss(part: Handle, { reason, cause }: HandleLostError): HandleLostError {
+  /** The composite reports only the first loss, with the handle that was lost. */
+  #noteLoss(lost: Handle, { reason, cause }: HandleLostError): HandleLostError {
     if (this.#lost !== undefined) return this.#lost;
-    const loss = new HandleLostError(part.name, part.id, reason, cause, this.describePart(part));
+    const which = this.describeHandle(lost);
+    const loss = new HandleLostError(lost.name, lost.id, reason, cause, which);
     if (reason !== 'released') this.#lost = loss;
     return loss;
   }
 
-  /** @internal Which one it is, for messages. */
-  protected describePart(part: Handle): string {
-    return `handle ${this.handles.indexOf(part) + 1} of ${this.handles.length}`;
+  /** @internal For messages. */
+  protected describeHandle(handle: Handle): string {
+    return `handle ${this.handles.indexOf(handle) + 1} of ${this.handles.length}`;
   }
 
   /** @internal */
@@ -173,41 +174,41 @@ export class CompositeHandle extends LossEmitter {
   }
 }
 
-/** Does it with all parts in one turn. */
-async function failuresOf(parts: readonly Handle[], call: (part: Handle) => Promise<void>) {
-  const outcomes = await Promise.allSettled(parts.map((part) => call(part)));
-  return parts.flatMap((part, i) => {
+/** Calls all handles in one turn. */
+async function failuresOf(handles: readonly Handle[], call: (handle: Handle) => Promise<void>) {
+  const outcomes = await Promise.allSettled(handles.map((handle) => call(handle)));
+  return handles.flatMap((handle, i) => {
     const outcome = outcomes[i];
-    return outcome?.status === 'rejected' ? [{ part, error: outcome.reason as unknown }] : [];
+    return outcome?.status === 'rejected' ? [{ handle, error: outcome.reason as unknown }] : [];
   });
 }
 
-/** What the caller holds for several keys of a `KeyedMutex`. */
+/** The handle of several keys of a `KeyedMutex`. */
 export class KeyedHandle extends CompositeHandle {
-  /** Each once, in the order in which they were asked for. */
+  /** Each key once, in the order in which the caller named them. */
   readonly keys: readonly string[];
-  readonly #partOf: ReadonlyMap<string, Part>;
+  readonly #shareOf: ReadonlyMap<string, Share>;
 
-  /** @internal As the `CompositeHandle`'s; `partOf`: by key. */
-  constructor(name: string, partOf: ReadonlyMap<string, Part>, taken: Iterable<Part>) {
-    super(name, partOf.values(), taken);
-    this.keys = [...partOf.keys()];
-    this.#partOf = partOf;
+  /** @internal `shareOf`: by key. */
+  constructor(name: string, shareOf: ReadonlyMap<string, Share>, taken: Iterable<Share>) {
+    super(name, shareOf.values(), taken);
+    this.keys = [...shareOf.keys()];
+    this.#shareOf = shareOf;
   }
 
   /**
-   * The handle of one key, which has its fencing token. With stripes several keys may share one.
+   * The handle of a key, which has its fencing token. With stripes several keys may share a handle.
    * @throws {RangeError} when the handle was acquired without this key
    */
   handleOf(key: string): Handle {
-    const handle = this.#partOf.get(key)?.handle;
+    const handle = this.#shareOf.get(key)?.handle;
     if (handle !== undefined) return handle;
     throw rangeError(`key: expected one of this handle's, got ${quoted(key)}`);
   }
 
   /** @internal Stripes have names without their keys. */
-  protected override describePart(part: Handle): string {
-    const keys = this.keys.filter((key) => this.#partOf.get(key)?.handle === part);
+  protected override describeHandle(handle: Handle): string {
+    const keys = this.keys.filter((key) => this.#shareOf.get(key)?.handle === handle);
     return `of ${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
   }
 }

@@ -1,14 +1,13 @@
 import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import { formatValue, quoted } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { quoted } from '../arguments/shown.js';
+import { checkType } from '../arguments/validation.js';
+import { onceAborted } from '../core/abort-fanout.js';
 import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Mutex, type MutexOptions, type SemaphoreTarget } from '../mutex.js';
 import { resolveAcquire } from '../options.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
-import { systemClock } from '../time/clock.js';
-import { DeadlineScope } from './deadline-scope.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
 /** As for a mutex. */
@@ -20,19 +19,19 @@ export interface ElectionOptions extends MutexOptions {
   readonly again?: boolean | undefined;
 }
 
-/** A problem to look at; the election keeps working, or still tries to. */
+/** A problem that needs your attention. The election keeps working, or keeps trying. */
 export interface ElectionWarning extends Omit<SemaphoreWarning, 'code'> {
-  /** What it is, for programs: see the event. */
+  /** The kind of problem, for programs: see the event. */
   readonly code: 'CAMPAIGN_FAILED' | SemaphoreWarning['code'];
 }
 
 /** Every event and what its listeners get. */
 export interface ElectionEvents {
-  /** This process leads from now on: each time a campaign is won. */
+  /** This process leads from now on: each time that it wins a campaign. */
   leader: [leadership: Handle];
   /**
-   * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other follows by itself.
-   * The others are as of a semaphore, from the mutex underneath.
+   * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other campaign follows by
+   * itself. The other codes are those of a semaphore, from the mutex underneath.
    */
   warning: [warning: ElectionWarning];
 }
@@ -44,14 +43,14 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
  * lead in the order in which they began to campaign.
  *
  * Not guaranteed: a leader that stalls (a blocked event loop, a suspended machine) is deposed when
- * its lease runs out, and may act as leader until it looks at `held` or `signal`. What must happen
- * once, guard by the `fencingToken`: each term has a higher one.
+ * its lease runs out, and may act as leader until it reads `held` or `signal`. Guard an action that
+ * must happen once by the `fencingToken`: each term has a higher token.
  */
 export class Election extends OneSemaphoreLock<ElectionEvents> {
   /** The mutex underneath, for `inspect` (its holder is the leader) and `revoke`. */
   readonly mutex: Mutex;
   readonly #again: boolean;
-  readonly #campaigns = new Set<DeadlineScope>();
+  readonly #campaigns = new Set<AbortController>();
   #leadership: Handle | undefined;
 
   /**
@@ -62,9 +61,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
   constructor(target: SemaphoreTarget, name: string, options: ElectionOptions = {}) {
     checkOptions(options, OPTIONS);
     const { again = false, ...others } = options;
-    if (typeof again !== 'boolean') {
-      throw typeError(`again: expected true or false, got ${formatValue(again)}`);
-    }
+    checkType(typeof again === 'boolean', 'again', 'true or false', again);
     const mutex = new Mutex(target, name, others);
     super(mutex);
     this.mutex = mutex;
@@ -72,8 +69,8 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
   }
 
   /**
-   * The handle while this object leads, else undefined: reads the clocks, so it is right even after
-   * a stall.
+   * The handle while this object leads, else undefined. It reads the clocks, so it is right even
+   * after a stall.
    */
   get leadership(): Handle | undefined {
     return this.#leadership?.held === true ? this.#leadership : undefined;
@@ -83,25 +80,26 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
    * Waits until this object leads. The handle has the fencing token of the term, and `signal` and
    * `lost` for its end. An object that leads already waits for the end of its term.
    * @param signal ends this campaign, and the campaigns that follow by `again`; not the leadership
-   * @throws the signal's own reason when it aborts
+   * @throws the signal's reason when it aborts
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
    * @throws as `acquire` of a semaphore, except that it never times out
    */
   async campaign(signal?: AbortSignal): Promise<Handle> {
     resolveAcquire(signal === undefined ? {} : { signal });
-    // Without a deadline no clock is asked.
-    const scope = new DeadlineScope(systemClock, Infinity, signal);
-    this.#campaigns.add(scope);
+    const campaign = new AbortController();
+    const forget = signal && onceAborted(signal, () => campaign.abort(signal.reason));
+    if (signal?.aborted === true) campaign.abort(signal.reason);
+    this.#campaigns.add(campaign);
     try {
-      const leadership = await this.mutex.acquire({ signal: scope.signal });
-      // Without an await: a campaign that was ended before it led is not won.
-      if (!scope.signal.aborted) this.#lead(leadership, signal);
+      const leadership = await this.mutex.acquire({ signal: campaign.signal });
+      // Without an await: a campaign that ended before it led is not won.
+      if (!campaign.signal.aborted) this.#lead(leadership, signal);
       else await leadership[Symbol.asyncDispose]();
-      scope.signal.throwIfAborted();
+      campaign.signal.throwIfAborted();
       return leadership;
     } finally {
-      this.#campaigns.delete(scope);
-      scope.dispose();
+      this.#campaigns.delete(campaign);
+      forget?.();
     }
   }
 
@@ -113,7 +111,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
    */
   async resign(): Promise<boolean> {
     for (const campaign of this.#campaigns) {
-      campaign.end(new DOMException(`resigned from ${quoted(this.name)}`, 'AbortError'));
+      campaign.abort(new DOMException(`resigned from ${quoted(this.name)}`, 'AbortError'));
     }
     const leadership = this.#leadership;
     this.#leadership = undefined;
@@ -127,7 +125,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
         if (this.#leadership === leadership) void this.#campaignAgain(signal);
       });
     }
-    // On the next tick, so that what a listener throws is its own uncaught exception.
+    // On the next tick, so that the error of a listener becomes an uncaught exception.
     process.nextTick(() => this.emit('leader', leadership));
   }
 

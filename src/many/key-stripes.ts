@@ -13,37 +13,34 @@ export function stripeOf(key: string, stripes: number): number {
 }
 
 /** With seed 0 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). */
-function xxh64(bytes: Uint8Array): bigint {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function xxh64(bytes: Buffer): bigint {
   const end = bytes.length;
-  const striped = end - (end % 32);
-  let at = striped;
-  let hash = wrap((striped === 0 ? PRIME_5 : hashStripes(view, striped)) + BigInt(end));
+  let at = end - (end % 32);
+  let hash = wrap((at === 0 ? PRIME_5 : hashStripes(bytes, at)) + BigInt(end));
   const mix = (input: bigint, bits: bigint, times: bigint, plus: bigint): void => {
     hash = wrap(rotate(hash ^ wrap(input), bits) * times + plus);
   };
-  for (; at + 8 <= end; at += 8) {
-    mix(round(0n, view.getBigUint64(at, true)), 27n, PRIME_1, PRIME_4);
+  for (; at + 8 <= end; at += 8) mix(round(0n, bytes.readBigUInt64LE(at)), 27n, PRIME_1, PRIME_4);
+  if (at + 4 <= end) {
+    mix(BigInt(bytes.readUInt32LE(at)) * PRIME_1, 23n, PRIME_2, PRIME_3);
+    at += 4;
   }
-  for (; at + 4 <= end; at += 4) {
-    mix(BigInt(view.getUint32(at, true)) * PRIME_1, 23n, PRIME_2, PRIME_3);
-  }
-  for (; at < end; at += 1) mix(BigInt(view.getUint8(at)) * PRIME_5, 11n, PRIME_1, 0n);
+  for (const byte of bytes.subarray(at)) mix(BigInt(byte) * PRIME_5, 11n, PRIME_1, 0n);
   hash = wrap((hash ^ (hash >> 33n)) * PRIME_2);
   hash = wrap((hash ^ (hash >> 29n)) * PRIME_3);
   return hash ^ (hash >> 32n);
 }
 
 /** The leading blocks of 32 bytes, in four lanes. */
-function hashStripes(view: DataView, end: number): bigint {
+function hashStripes(bytes: Buffer, end: number): bigint {
   const lanes = [PRIME_1 + PRIME_2, PRIME_2, 0n, -PRIME_1].map(wrap);
   for (let at = 0; at < end; at += 8) {
     const lane = (at / 8) % 4;
-    lanes[lane] = round(lanes[lane] ?? 0n, view.getBigUint64(at, true));
+    lanes[lane] = round(lanes[lane] ?? 0n, bytes.readBigUInt64LE(at));
   }
-  const [a = 0n, b = 0n, c = 0n, d = 0n] = lanes;
-  const hash = wrap(rotate(a, 1n) + rotate(b, 7n) + rotate(c, 12n) + rotate(d, 18n));
-  return lanes.reduce((merged, lane) => wrap((merged ^ round(0n, lane)) * PRIME_1 + PRIME_4), hash);
+  const rotations = [1n, 7n, 12n, 18n];
+  const sum = lanes.reduce((total, lane, i) => total + rotate(lane, rotations[i] ?? 0n), 0n);
+  return lanes.reduce((all, lane) => wrap((all ^ round(0n, lane)) * PRIME_1 + PRIME_4), wrap(sum));
 }
 
 function round(lane: bigint, input: bigint): bigint {
@@ -54,6 +51,4 @@ function rotate(value: bigint, bits: bigint): bigint {
   return wrap(value << bits) | (value >> (64n - bits));
 }
 
-function wrap(value: bigint): bigint {
-  return BigInt.asUintN(64, value);
-}
+const wrap = (value: bigint): bigint => BigInt.asUintN(64, value);

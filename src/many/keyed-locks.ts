@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import { ClosedError } from '../errors.js';
@@ -16,12 +15,12 @@ import type { CompositeHandle } from './composite-handle.js';
 /** In bytes. */
 const LONGEST_OWN_NAME = 128;
 
-/** Warnings that are emitted once for all keys: of an outage, until a call succeeds. */
+/** Warnings that an object emits once for all its keys; of an outage, until a call succeeds. */
 const ONCE = /^BACKEND_UNREACHABLE$|_MISMATCH$/;
 
 /**
- * The semaphores under the keys of one object: made on demand, forgotten when idle, closed
- * together. They warn as one semaphore.
+ * The semaphores of the keys of one object. The object makes them on demand, forgets them when they
+ * are idle, closes them together, and emits their warnings.
  */
 export abstract class KeyedLocks<
   Keys,
@@ -35,7 +34,7 @@ export abstract class KeyedLocks<
   /** @internal */
   protected readonly target: SemaphoreTarget;
   readonly #options: MutexOptions;
-  // Kept by their permits and requests alone: unused keys take no memory.
+  // Only permits and requests keep a semaphore in memory: unused keys take none.
   readonly #semaphores = new WeakGroups<Semaphore>();
   readonly #warned = new Set<string>();
   readonly #reports: PoolReports = {
@@ -48,7 +47,7 @@ export abstract class KeyedLocks<
   protected constructor(target: SemaphoreTarget, name = 'default', options: MutexOptions) {
     super();
     this.name = text('name', name, 1, LONGEST_OWN_NAME);
-    if (name.includes(':')) throw typeError(`name: expected no colon, got ${formatValue(name)}`);
+    checkType(!name.includes(':'), 'name', 'no colon', name);
     this.target = target;
     this.#options = options;
   }
@@ -58,9 +57,9 @@ export abstract class KeyedLocks<
   abstract tryAcquire(keys: Keys, ...options: TryOptions): Promise<Held | null>;
 
   /**
-   * Runs `fn` with what `acquire` gives and releases it whatever happens. Resolves or rejects as
-   * `fn` does: a release that fails beside an error of `fn` is that error's `cause` (or
-   * `suppressed`), beside a result a `warning`, and changes neither.
+   * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
+   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
+   * error of `fn`, and beside a result it is a `warning`.
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
@@ -74,8 +73,8 @@ export abstract class KeyedLocks<
   }
 
   /**
-   * Runs `fn` only if `tryAcquire` gives a handle: one of many replicas does a job, and the others
-   * skip it. Otherwise as `use`.
+   * As `use`, but runs `fn` only if `tryAcquire` gives a handle: for a job that starts on every
+   * replica and must run on one.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -89,18 +88,18 @@ export abstract class KeyedLocks<
   }
 
   /**
-   * Takes the permits of all keys from their handles at once, also while their work still runs;
-   * with `drain`, holders first get that time to release them. Otherwise as `close` of a semaphore:
-   * the client stays open.
+   * Takes the permits of all keys from their handles at once, also while their work still runs.
+   * With `drain`, holders first have that time to release them. Otherwise it is as `close` of a
+   * semaphore: the client stays open.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
   async close(options: CloseOptions = {}): Promise<void> {
     resolveClose(options);
-    // Before listeners are called: what they get under another key would stay open.
+    // Set before listeners are called: a semaphore that a listener opens would stay open.
     this.#isClosed = true;
     const closing: Promise<void>[] = [];
-    // A semaphore that is closed already is closed again: the second call may end its drain.
+    // Also semaphores that are closed already: the second call may end their drain.
     await inSlices(this.#semaphores.all(), (each) => void closing.push(each.close(options)));
     await Promise.all(closing);
   }
@@ -110,7 +109,7 @@ export abstract class KeyedLocks<
     return this.close();
   }
 
-  /** @internal How many semaphores there are; some may have been collected a moment ago. */
+  /** @internal How many semaphores there are, with some that were collected a moment ago. */
   get size(): number {
     return this.#semaphores.size;
   }
@@ -120,13 +119,13 @@ export abstract class KeyedLocks<
     if (this.#isClosed) throw new ClosedError(this.name);
   }
 
-  /** @internal Of a key's semaphore. The name of all has no colon, so no two keys share one. */
+  /** @internal The name of a key's semaphore. `name` has no colon, so no two keys share it. */
   protected nameOf(option: string, key: unknown): string {
     const start = `keyed:${this.name}:`;
     return start + text(option, key, 1, LONGEST_NAME - Buffer.byteLength(start));
   }
 
-  /** @internal Under another limit the name has another object, as in another process. */
+  /** @internal With another limit the name has another object, as in another process. */
   protected semaphore(name: string, limit: number): Semaphore {
     this.assertOpen();
     return this.#semaphores.one(`${limit}:${name}`, () =>
@@ -134,7 +133,7 @@ export abstract class KeyedLocks<
     );
   }
 
-  /** @internal False when no listener gets it. */
+  /** @internal False when no listener gets the warning. */
   protected report(warning: { readonly code: string; readonly message: string }): boolean {
     if (EventEmitter.prototype.listenerCount.call(this, 'warning') === 0) return false;
     const { code } = warning;

@@ -1,8 +1,7 @@
 import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { integer } from '../arguments/numbers.js';
-import { formatValue } from '../arguments/shown.js';
-import { typeError } from '../arguments/validation.js';
+import { checkType } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
@@ -12,7 +11,7 @@ import type { SemaphoreWarning } from '../semaphore-types.js';
 import { KeyedHandle } from './composite-handle.js';
 import { stripeOf } from './key-stripes.js';
 import { KeyedLocks } from './keyed-locks.js';
-import { OrderedAcquisition, type Part } from './ordered-acquisition.js';
+import { OrderedAcquisition, type Share } from './ordered-acquisition.js';
 
 /** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
@@ -32,9 +31,9 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = DeadlineOptions;
 
-/** A problem to look at; the keyed mutex keeps working, or still tries to. */
+/** A problem that needs your attention. The keyed mutex keeps working, or keeps trying. */
 export interface KeyedMutexWarning extends Omit<SemaphoreWarning, 'code'> {
-  /** What it is, for programs: see the event. */
+  /** The kind of problem, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | SemaphoreWarning['code'];
 }
 
@@ -42,9 +41,9 @@ export interface KeyedMutexWarning extends Omit<SemaphoreWarning, 'code'> {
 export interface KeyedMutexEvents {
   /**
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
-   * day, and such keyed mutexes do not exclude each other. Looked up when the first keys are held,
-   * and every twelve hours. Emitted once. Not on a quorum.
-   * The others are as of a `KeyedSemaphore`.
+   * day, and such keyed mutexes do not exclude each other. redsem looks for it when the first keys
+   * are held, and every twelve hours. Emitted once. Not on a quorum.
+   * The other codes are those of a `KeyedSemaphore`.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -52,8 +51,7 @@ export interface KeyedMutexEvents {
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
 
 /**
- * How often to look whether others use another number of stripes, in milliseconds: their note stays
- * for a day.
+ * How often redsem looks for another number of stripes, in milliseconds: a note stays for a day.
  */
 const HALF_DAY = 43_200_000;
 
@@ -62,8 +60,8 @@ export type Keys = string | readonly string[];
 
 /**
  * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
- * so callers that name them in different orders never deadlock. A holder of one key that asks for
- * another in a second call may: take all of them in one call.
+ * so callers that name them in different orders never deadlock. A holder of a key that asks for
+ * another key in a second call may deadlock: take all keys in one call.
  */
 export class KeyedMutex extends KeyedLocks<
   Keys,
@@ -94,78 +92,78 @@ export class KeyedMutex extends KeyedLocks<
    * Waits for all keys. The handle of an empty list holds nothing.
    * @param options milliseconds to wait at most for all together (default: no limit; 0: one try),
    *   or an object
-   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back
-   *   at once
+   * @throws {AcquireTimeoutError} when a key did not come free in time; redsem gives back at once
+   *   the permits that it took
    * @throws {QueueFullError} when `maxWaiting` requests wait for one of the keys already
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   * @throws {BackendError} when a retry cannot help: wrong type under a key, no rights, out of
    *   memory
    * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too
    *   long
    * @throws {ClosedError} when the keyed mutex is closed, or is closed meanwhile
-   * @throws the signal's own reason when it aborts
+   * @throws the signal's reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
-    const partOf = this.#partsOf(keys);
-    const terms = { clock: this.#resolved.clock, timeout, signal };
-    const acquisition = new OrderedAcquisition(partOf.values(), terms);
+    const shareOf = this.#sharesOf(keys);
+    const deadline = { clock: this.#resolved.clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(shareOf.values(), deadline);
     await acquisition.acquire().catch(this.#asOneClosed);
-    return this.#handle(partOf, acquisition);
+    return this.#handle(shareOf, acquisition);
   }
 
   /**
-   * One try: null when one of the keys is not free, or others wait for it. What was taken is then
-   * back already.
+   * One try: null when a key is not free, or other requests wait for it. The keys that were taken
+   * are then given back already.
    * @throws {TypeError | RangeError} for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
-    const partOf = this.#partsOf(keys);
-    const terms = { clock: this.#resolved.clock, timeout: 0 };
-    const acquisition = new OrderedAcquisition(partOf.values(), terms);
+    const shareOf = this.#sharesOf(keys);
+    const deadline = { clock: this.#resolved.clock, timeout: 0 };
+    const acquisition = new OrderedAcquisition(shareOf.values(), deadline);
     const acquired = await acquisition.tryAcquire().catch(this.#asOneClosed);
-    if (acquired) return this.#handle(partOf, acquisition);
+    if (acquired) return this.#handle(shareOf, acquisition);
     if (acquisition.lastError === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
     throw new BackendError(what, acquisition.lastError, { name: this.name });
   }
 
-  #partsOf(keys: unknown): Map<string, Part> {
+  /** By key: keys of one stripe have the same share. */
+  #sharesOf(keys: unknown): Map<string, Share> {
     this.assertOpen();
     const list: unknown = typeof keys === 'string' ? [keys] : keys;
-    if (!Array.isArray(list)) {
-      throw typeError(`keys: expected a string or an array of strings, got ${formatValue(keys)}`);
-    }
+    checkType(Array.isArray(list), 'keys', 'a string or an array of strings', keys);
     const stripes = this.#stripes;
-    const parts = new Map<string, Part>();
-    const partOf = new Map<string, Part>();
+    const shares = new Map<string, Share>();
+    const shareOf = new Map<string, Share>();
     for (const key of list as readonly string[]) {
       let name = this.nameOf('keys', key);
       if (stripes !== undefined) name = `striped:${this.name}:${stripes}:${stripeOf(key, stripes)}`;
-      const part = parts.get(name) ?? { semaphore: this.semaphore(name, 1), permits: 1 };
-      parts.set(name, part);
-      partOf.set(key, part);
+      const share = shares.get(name) ?? { semaphore: this.semaphore(name, 1), permits: 1 };
+      shares.set(name, share);
+      shareOf.set(key, share);
     }
-    return partOf;
+    return shareOf;
   }
 
-  #handle(partOf: ReadonlyMap<string, Part>, { parts }: OrderedAcquisition): KeyedHandle {
-    if (partOf.size > 0) void this.#compareStripes();
-    return new KeyedHandle(this.name, partOf, parts);
+  #handle(shareOf: ReadonlyMap<string, Share>, { shares }: OrderedAcquisition): KeyedHandle {
+    if (shareOf.size > 0) void this.#compareStripes();
+    return new KeyedHandle(this.name, shareOf, shares);
   }
 
   async #compareStripes(): Promise<void> {
     const own = this.#stripes ?? 0;
-    const now = this.#resolved.clock.monotonic();
+    const { clock, prefix } = this.#resolved;
+    const now = clock.monotonic();
     if (now - this.#stripesNotedAt > HALF_DAY) {
       this.#stripesNotedAt = now;
-      const key = { prefix: this.#resolved.prefix, name: `keyed:${this.name}` };
+      const key = { prefix, name: `keyed:${this.name}` };
       try {
         const noted = await backendOf(this.target).noteStripes?.(key, own);
         this.#otherStripes = noted?.find((stripes) => stripes !== own);
       } catch {
-        // The keys are held all the same.
+        // The caller holds its keys all the same.
         this.#otherStripes = undefined;
       }
     }
@@ -175,7 +173,9 @@ export class KeyedMutex extends KeyedLocks<
     this.report({ code: 'STRIPES_MISMATCH', message });
   }
 
-  /** An acquisition that ends because this was closed says so, and not which key it waited for. */
+  /**
+   * The error names the keyed mutex that was closed, and not the key that the caller waited for.
+   */
   readonly #asOneClosed = (error: unknown): never => {
     throw error instanceof ClosedError ? new ClosedError(this.name) : error;
   };

@@ -9,11 +9,11 @@ import type { Semaphore } from '../semaphore.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { KeyedLocks } from './keyed-locks.js';
 
-/** As for a semaphore, but for these two. */
+/** The options of a `KeyedSemaphore`: those of a semaphore, with another `limit`, and `name`. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
    * How many permits each key has: an integer, minimum 1; with a `rate` also Infinity. A function
-   * gets the key and is called at each call for that key; it must give one answer for a key in all
+   * gets the key at each call for that key. It must give the same answer for a key in all
    * processes, and it must not be async.
    */
   readonly limit: number | ((key: string) => number);
@@ -25,7 +25,7 @@ export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
 }
 
 /**
- * A problem to look at; the keyed semaphore keeps working, or still tries to. The
+ * A problem that needs your attention. The keyed semaphore keeps working, or keeps trying. The
  * message names the semaphore of the key.
  */
 export type KeyedSemaphoreWarning = SemaphoreWarning;
@@ -33,9 +33,9 @@ export type KeyedSemaphoreWarning = SemaphoreWarning;
 /** Every event and what its listeners get. */
 export interface KeyedSemaphoreEvents {
   /**
-   * As of a semaphore, without `EVICTION` and `NODE_SET`. `BACKEND_UNREACHABLE`: once per outage,
-   * however many keys are waited for. `LIMIT_MISMATCH`: once, with the first key that has another
-   * limit elsewhere.
+   * The codes of a semaphore, without `EVICTION` and `NODE_SET`. `BACKEND_UNREACHABLE`: once per
+   * outage, whatever the number of keys. `LIMIT_MISMATCH`: once, with the first key that has
+   * another limit elsewhere.
    */
   warning: [warning: KeyedSemaphoreWarning];
 }
@@ -64,8 +64,8 @@ export class KeyedSemaphore extends KeyedLocks<
   constructor(target: SemaphoreTarget, options: KeyedSemaphoreOptions) {
     checkOptions(options, OPTIONS);
     const { name, limit, ...others } = options;
-    const some = typeof limit === 'function' ? 1 : limit;
-    resolveOptions({ ...others, limit: some }, backendOf(target).clock);
+    const checked = { ...others, limit: typeof limit === 'function' ? 1 : limit };
+    resolveOptions(checked, backendOf(target).clock);
     super(target, name, others);
     this.#limit = limit;
     this.#hasRate = options.rate !== undefined;
@@ -82,26 +82,25 @@ export class KeyedSemaphore extends KeyedLocks<
    * @throws as `acquire` of a semaphore
    */
   async acquire(key: string, options?: number | AcquireOptions): Promise<Handle> {
-    return this.#of(key).acquire(options);
+    return this.#semaphoreOf(key).acquire(options);
   }
 
   /**
-   * One try, one round trip: null when no permit of the key is free or others wait for one.
+   * One try, in one round trip: null when no permit of the key is free or other requests wait.
    * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
    */
   async tryAcquire(key: string, options?: TryAcquireOptions): Promise<Handle | null> {
-    return this.#of(key).tryAcquire(options);
+    return this.#semaphoreOf(key).tryAcquire(options);
   }
 
-  #of(key: string): Semaphore {
-    const name = this.nameOf('key', key);
-    return this.semaphore(name, this.#limitOf(key));
+  #semaphoreOf(key: string): Semaphore {
+    return this.semaphore(this.nameOf('key', key), this.#limitOf(key));
   }
 
   #limitOf(key: string): number {
     if (typeof this.#limit === 'number') return this.#limit;
     const limit: unknown = this.#limit(key);
-    // An async function is refused below, and what it rejects with is no news then.
+    // The check below refuses an async function, and then its rejection is no news.
     if (limit instanceof Promise) limit.catch(() => undefined);
     return checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate);
   }

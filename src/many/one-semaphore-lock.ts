@@ -3,7 +3,7 @@ import { onceListened } from '../events.js';
 import type { CloseOptions } from '../options.js';
 import type { Semaphore } from '../semaphore.js';
 
-/** A lock over one semaphore: it has its name, emits its warnings and closes it. */
+/** A lock over one semaphore. It has the semaphore's name, emits its warnings and closes it. */
 export abstract class OneSemaphoreLock<
   Events extends Record<keyof Events | 'warning', unknown[]>,
 > extends EventEmitter<Events> {
@@ -26,8 +26,8 @@ export abstract class OneSemaphoreLock<
   }
 
   /**
-   * Ends what waits with a `ClosedError` and takes the lock from its holders with reason `closed`,
-   * as `close` of a semaphore. The client stays open.
+   * Rejects waiting requests with a `ClosedError` and takes the lock from its holders with reason
+   * `closed`, as `close` of a semaphore. The client stays open.
    * @param options `drain` in milliseconds for which holders keep the lock, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

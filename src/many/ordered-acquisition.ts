@@ -1,147 +1,156 @@
-import { CallTimeoutError } from '../time/call-timeout.js';
+import { rangeError } from '../arguments/validation.js';
+import { onceAborted } from '../core/abort-fanout.js';
 import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Semaphore } from '../semaphore.js';
+import { CallTimeoutError } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
-import { rangeError } from '../arguments/validation.js';
-import { DeadlineExceeded, DeadlineScope } from './deadline-scope.js';
+import { Wakeup } from '../time/shared-timer.js';
 
-/** One semaphore of a set, and how many of its permits are wanted. */
-export interface Part {
+/** A semaphore of a set, and how many of its permits are wanted. */
+export interface Share {
   readonly semaphore: Semaphore;
   permits: number;
-  /** Holds them. */
+  /** Holds the permits. */
   handle?: Handle | undefined;
 }
 
-/** Until when, and by which clock. */
-export interface AcquisitionTerms {
+/** The clock of an acquisition and its end. */
+export interface AcquisitionDeadline {
   readonly clock: Clock;
-  /** Milliseconds for all parts together; 0: one try; Infinity: no limit. */
+  /** Milliseconds for all shares together; 0: one try; Infinity: no limit. */
   readonly timeout: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many are tried together after one was busy; doubled for as long as all of them are free. */
+/** The time of the acquisition is over; its caller gets an `AcquireTimeoutError`. */
+class DeadlineExceeded extends Error {}
+
+/** How many shares are tried together after a wait; doubled after each round without a wait. */
 const SMALL_WINDOW = 2;
 
 /**
  * Takes permits of several semaphores: all of them or none.
  *
- * The first try is a single call if the backend can take all in one. After that no deadlock is
- * possible: every acquisition waits in one order, bytewise by name, and holds no permit behind its
- * place in that order (E. W. Dijkstra's ordered resources). Free permits are taken in one turn,
- * ahead of the order. Before a wait, the permits behind the first busy semaphore are given back;
- * the permits before it stay taken, so each wait brings the whole nearer to its end.
+ * The first try is a single call if the backend can take all permits in one call. After that no
+ * deadlock is possible: every acquisition waits in the same order, bytewise by name, and holds no
+ * permit behind its position in that order (E. W. Dijkstra's ordered resources). Free permits are
+ * taken in one turn, ahead of the order. Before a wait, the permits behind the first busy semaphore
+ * are given back; the permits before it stay taken, so each wait brings the whole nearer to its
+ * end.
  */
 export class OrderedAcquisition {
-  /** Each once, in order. */
-  readonly parts: readonly Part[];
-  /** Of a backend. */
+  /** Each share once, in order. */
+  readonly shares: readonly Share[];
+  /** The last error of a backend. */
   lastError: unknown;
-  readonly #terms: AcquisitionTerms;
+  readonly #deadline: AcquisitionDeadline;
   readonly #started: number;
-  readonly #scope: DeadlineScope;
+  /** Ends every call under way: at the deadline, with the caller's signal, after a final error. */
+  readonly #end = new AbortController();
   #attempts = 0;
 
   /**
-   * @throws {RangeError} when two semaphores have one name: no order that all processes share
+   * @throws {RangeError} when two semaphores have the same name: no order that all processes share
    *   distinguishes them
    */
-  constructor(parts: Iterable<Part>, terms: AcquisitionTerms) {
-    const { clock, timeout, signal } = terms;
-    this.#terms = terms;
-    this.#started = clock.monotonic();
-    this.parts = inOrder(new Set(parts));
-    // One try takes a round trip, whatever its timeout says.
-    const deadline = timeout > 0 ? this.#started + timeout : Infinity;
-    this.#scope = new DeadlineScope(clock, deadline, signal);
+  constructor(shares: Iterable<Share>, deadline: AcquisitionDeadline) {
+    this.#deadline = deadline;
+    this.#started = deadline.clock.monotonic();
+    this.shares = inOrder(new Set(shares));
   }
 
   /**
-   * @throws {AcquireTimeoutError} when one was still missing at the end; and whatever a semaphore's
-   *   `acquire` throws
+   * @throws {AcquireTimeoutError} when a permit was still missing at the end
+   * @throws as `acquire` of a semaphore
    */
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
-      // A try asks for each by itself, because the error names the busy semaphore.
-      if (!(await this.#takeInOrder(this.#terms.timeout > 0))) throw this.#timeoutError();
+      // A try asks for each share alone, because the error names the busy semaphore.
+      if (!(await this.#takeInOrder(this.#deadline.timeout > 0))) throw this.#timeoutError();
     });
   }
 
   /**
-   * One try: false when one is not free, after what was taken is back. Of several that try the same
-   * set at the same moment one succeeds: only the caller that has the first takes more.
+   * One try. False when a permit is not free; the other permits are then given back. When several
+   * callers try the same set at the same moment, one of them succeeds: only the caller that has the
+   * first permit takes more.
    */
-  async tryAcquire(): Promise<boolean> {
-    let acquired = false;
-    await this.#allOrNothing(async () => {
+  tryAcquire(): Promise<boolean> {
+    return this.#allOrNothing(async () => {
       const inOneCall = await this.#tryInOneCall();
-      acquired = inOneCall === 'unable' ? await this.#takeInOrder(false) : inOneCall;
-      if (!acquired) await this.#giveBack(this.parts);
+      const acquired = inOneCall === 'unable' ? await this.#takeInOrder(false) : inOneCall;
+      if (!acquired) await this.#giveBack(this.shares);
+      return acquired;
     });
-    return acquired;
   }
 
-  async #allOrNothing(work: () => Promise<void>): Promise<void> {
+  async #allOrNothing<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, timeout, signal } = this.#deadline;
+    const timer = new Wakeup(clock, true, () => this.#end.abort(new DeadlineExceeded()));
+    // A timeout of 0 is one try, which takes a round trip.
+    timer.wakeBy(timeout > 0 ? this.#started + timeout : Infinity, this.#started);
+    const forget = signal && onceAborted(signal, () => this.#end.abort(signal.reason));
     try {
-      this.#scope.signal.throwIfAborted();
-      await work();
+      signal?.throwIfAborted();
+      return await work();
     } catch (reason) {
       const error = reason instanceof DeadlineExceeded ? this.#timeoutError() : reason;
-      // Not waited for: a rejection is due now.
-      void this.#giveBack(this.parts);
+      // The caller does not wait for it: its rejection is due now.
+      void this.#giveBack(this.shares);
       throw error;
     } finally {
-      this.#scope.dispose();
+      timer.stop();
+      forget?.();
     }
   }
 
-  /** True: everything is held. False: one was not free, and nothing is held. */
+  /** True: all permits are held. False: a permit was not free, and none is held. */
   async #tryInOneCall(): Promise<boolean | 'unable'> {
-    const sent = this.#terms.clock.monotonic();
+    const sent = this.#deadline.clock.monotonic();
+    const { signal } = this.#end;
     try {
-      const handles = await Semaphore.tryTogether(this.parts, this.#scope.signal);
+      const handles = await Semaphore.tryTogether(this.shares, signal);
       if (handles === 'unable') return handles;
       this.#attempts += 1;
-      this.parts.forEach((part, i) => (part.handle = handles?.[i]));
+      this.shares.forEach((share, i) => (share.handle = handles?.[i]));
       return handles !== null;
     } catch (error) {
       this.#attempts += 1;
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
-      if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
+      if (!(error instanceof BackendError) || signal.aborted) throw error;
       this.lastError = error.cause ?? error;
-      // Each by itself shows which one it is, and may succeed.
+      // Tries for each share alone show which semaphore failed, and may succeed.
       return this.#isSilent ? false : 'unable';
     }
   }
 
-  /** No answer is the end of a single try: another one would take as long again. */
+  /** No answer ends a single try: another try would take as long again. */
   get #isSilent(): boolean {
     return this.lastError instanceof CallTimeoutError;
   }
 
   /**
-   * Waits for what is busy, or, where it is not patient, tries it once more. Then it begins with
-   * the first alone, and so does every other that tries: one of them gets through.
+   * Waits for busy semaphores, or, if it is not patient, tries the first busy semaphore once more.
+   * An impatient try begins with the first share alone, as every other does: one gets through.
    */
   async #takeInOrder(isPatient: boolean): Promise<boolean> {
-    let window = isPatient ? this.parts.length : 1;
+    let window = isPatient ? this.shares.length : 1;
     for (;;) {
-      const lost = this.parts.filter(({ handle }) => handle?.held === false);
+      const lost = this.shares.filter(({ handle }) => handle?.held === false);
       if (lost.length > 0 && !isPatient) return false;
       await this.#giveBack(lost);
-      const missing = this.parts.filter(({ handle }) => handle === undefined);
+      const missing = this.shares.filter(({ handle }) => handle === undefined);
       if (missing.length === 0) return true;
       const first = missing.slice(0, window);
-      // A lone one is better waited for at once.
+      // A single share is waited for at once.
       if (first.length > 1) await this.#tryEach(first);
       const busy = first.find(({ handle }) => handle === undefined);
       window = isPatient ? 2 * window : Infinity;
       if (busy === undefined) continue;
       if (this.#isSilent && !isPatient) return false;
-      const givingBack = this.#giveBack(this.parts.slice(this.parts.indexOf(busy)));
+      const givingBack = this.#giveBack(this.shares.slice(this.shares.indexOf(busy)));
       if (isPatient) {
         await this.#wait(busy);
         window = SMALL_WINDOW;
@@ -152,22 +161,19 @@ export class OrderedAcquisition {
     }
   }
 
-  async #tryEach(parts: readonly Part[]): Promise<void> {
-    const outcomes = await Promise.allSettled(parts.map((part) => this.#take(part)));
+  async #tryEach(shares: readonly Share[]): Promise<void> {
+    const outcomes = await Promise.allSettled(shares.map((share) => this.#take(share)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   /** By default one try. */
-  async #take(
-    part: Part,
-    timeout = 0,
-    { signal }: Pick<AcquisitionTerms, 'signal'> = this.#scope,
-  ): Promise<boolean> {
-    const { semaphore, permits } = part;
-    const sent = this.#terms.clock.monotonic();
+  async #take(share: Share, timeout = 0): Promise<boolean> {
+    const { semaphore, permits } = share;
+    const { signal } = timeout === 0 ? this.#end : this.#deadline;
+    const sent = this.#deadline.clock.monotonic();
     if (timeout === 0) this.#attempts += 1;
     try {
-      part.handle = await semaphore.acquire({ timeout, permits, signal });
+      share.handle = await semaphore.acquire({ timeout, permits, signal });
       return true;
     } catch (error) {
       if (error instanceof AcquireTimeoutError && signal?.aborted !== true) {
@@ -177,36 +183,36 @@ export class OrderedAcquisition {
       }
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       // The tries beside it are no longer wanted.
-      this.#scope.end(error);
+      this.#end.abort(error);
       throw error;
     }
   }
 
   /** The deadline has come before the answer to a call. */
   #noteSilence(sent: number): void {
-    this.lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
+    this.lastError ??= new CallTimeoutError(this.#deadline.clock.monotonic() - sent);
   }
 
-  async #wait(part: Part): Promise<void> {
-    const left = this.#started + this.#terms.timeout - this.#terms.clock.monotonic();
-    // By its own timeout: then its error has the cause.
-    if (left > 0 && (await this.#take(part, left, this.#terms))) return;
+  async #wait(share: Share): Promise<void> {
+    const left = this.#started + this.#deadline.timeout - this.#deadline.clock.monotonic();
+    // The semaphore's own timeout ends it, because the error of that has a cause.
+    if (left > 0 && (await this.#take(share, left))) return;
     throw new DeadlineExceeded();
   }
 
   /**
-   * In reverse order, in one turn; never rejects: what cannot be given back now is retried by its
-   * semaphore.
+   * Gives permits back in reverse order, in one turn. Never rejects: a semaphore retries each
+   * release that fails.
    */
-  async #giveBack(parts: readonly Part[]): Promise<void> {
-    const handles = parts.toReversed().flatMap(({ handle }) => handle ?? []);
-    for (const part of parts) part.handle = undefined;
+  async #giveBack(shares: readonly Share[]): Promise<void> {
+    const handles = shares.toReversed().flatMap(({ handle }) => handle ?? []);
+    for (const share of shares) share.handle = undefined;
     await Promise.all(handles.map((handle) => handle[Symbol.asyncDispose]()));
   }
 
   #timeoutError(): AcquireTimeoutError {
-    const { clock, timeout } = this.#terms;
-    const missing = this.parts.find((part) => part.handle === undefined);
+    const { clock, timeout } = this.#deadline;
+    const missing = this.shares.find(({ handle }) => handle === undefined);
     const name = missing?.semaphore.name ?? '';
     const waited = clock.monotonic() - this.#started;
     return new AcquireTimeoutError(
@@ -217,16 +223,15 @@ export class OrderedAcquisition {
 }
 
 /**
- * By their bytes, and not as JavaScript compares strings, so that programs in other languages can
- * keep the order.
+ * By the bytes of the names, and not as JavaScript compares strings, so that programs in other
+ * languages can keep the order.
  */
-function inOrder(parts: ReadonlySet<Part>): Part[] {
-  const named = [...parts].map((part) => ({ bytes: Buffer.from(part.semaphore.name), part }));
+function inOrder(shares: ReadonlySet<Share>): Share[] {
+  const named = [...shares].map((share) => ({ bytes: Buffer.from(share.semaphore.name), share }));
   named.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
-  const ordered = named.map(({ part }) => part);
-  const twice = ordered.find((part, i) => part.semaphore.name === ordered[i - 1]?.semaphore.name);
-  if (twice === undefined) return ordered;
+  const twice = named.find(({ bytes }, i) => named[i + 1]?.bytes.equals(bytes) === true);
+  if (twice === undefined) return named.map(({ share }) => share);
   throw rangeError(
-    `semaphores: expected one semaphore of each name, got two of ${JSON.stringify(twice.semaphore.name)}`,
+    `semaphores: expected one semaphore of each name, got two of ${JSON.stringify(twice.share.semaphore.name)}`,
   );
 }

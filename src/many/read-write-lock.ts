@@ -1,7 +1,6 @@
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
 import { integer } from '../arguments/numbers.js';
-import { formatValue } from '../arguments/shown.js';
-import { rangeError, typeError } from '../arguments/validation.js';
+import { checkType, rangeError } from '../arguments/validation.js';
 import { MOST_PERMITS } from '../backends/protocol.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
@@ -12,15 +11,15 @@ import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
-/** As for a semaphore. */
+/** The options of a `ReadWriteLock`, as for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<
   SemaphoreOptions,
   'limit' | 'rate' | 'groupLimit'
 > {
   /**
    * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
-   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
-   * they must be all there are.
+   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and the
+   * semaphore must have no more.
    */
   readonly limit?: number | undefined;
 }
@@ -32,12 +31,12 @@ const DEFAULT_LIMIT = 1000;
 
 /**
  * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
- * Requests are served in order of arrival, so readers that come later wait behind a writer that
- * waits, and neither starves, unless one has a higher `priority`. On several masters there is no
+ * Requests are served in order of arrival, so later readers wait behind a waiting writer. Neither
+ * readers nor writers starve, unless some have a higher `priority`. On several masters there is no
  * queue: there a writer can starve.
  *
  * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
- * A holder whose lease is lost may still read or write until it looks at its handle; compare the
+ * A holder whose lease is lost may still read or write until it reads its handle; compare the
  * fencing tokens of writers.
  */
 export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
@@ -59,10 +58,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
     const { limit = DEFAULT_LIMIT } = options;
     for (const option of ['rate', 'groupLimit']) {
       const value: unknown = Reflect.get(options, option);
-      if (value === undefined) continue;
-      throw typeError(
-        `${option}: expected none, because a writer takes all permits, got ${formatValue(value)}`,
-      );
+      checkType(value === undefined, option, 'none, because a writer takes all permits', value);
     }
     integer('limit', limit, 1, MOST_PERMITS);
     const semaphore = new Semaphore(target, name, { ...options, limit });
@@ -72,8 +68,8 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` beside other readers and releases the lock whatever happens. Resolves or rejects as
-   * `fn` does, see `Semaphore.use`.
+   * Runs `fn` beside other readers, then releases the lock, also when `fn` throws. Resolves or
+   * rejects as `fn` does, see `Semaphore.use`.
    * @param options as `acquireRead`
    * @throws as `acquireRead`, and what `fn` throws
    */
@@ -85,8 +81,8 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` alone and releases the lock whatever happens. Resolves or rejects as `fn` does, see
-   * `Semaphore.use`.
+   * Runs `fn` alone, then releases the lock, also when `fn` throws. Resolves or rejects as `fn`
+   * does, see `Semaphore.use`.
    * @param options as `acquireWrite`
    * @throws as `acquireWrite`, and what `fn` throws
    */
@@ -117,7 +113,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
     const handle = await this.semaphore.acquire(withPermits(this.#limit, options));
     const { limit } = this.semaphore;
     if (limit <= this.#limit) return handle;
-    // There are more permits than it has: readers hold the others.
+    // The semaphore has more permits than the lock knows, so readers may hold the others.
     await handle[Symbol.asyncDispose]();
     throw rangeError(
       `limit: expected ${this.#limit} stored for ${JSON.stringify(this.name)}, or none, got ${limit}`,
@@ -125,7 +121,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
   }
 }
 
-/** Refuses `permits` among the options. */
+/** The options of the semaphore; `permits` is refused among those of the lock. */
 function withPermits(
   permits: number,
   options: number | ReadWriteAcquireOptions | undefined,

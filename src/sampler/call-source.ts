@@ -6,24 +6,24 @@ import { describe } from '../error-causes.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
 
-/** How long a call may take, in milliseconds, before the server counts as not reachable. */
+/** How long a call may take, in milliseconds; after that the server counts as not reachable. */
 const CALL_TIMEOUT_MS = 1500;
 
-/** Names in one call. */
+/** Most names in a call. */
 const TOGETHER = 250;
 
-/** Calls in any second, but for the pages of one large semaphore, which come at once. */
+/** Most calls in any second; the pages of a large semaphore leave at once. */
 const CALLS_A_SECOND = 5;
 
 /**
- * Reads semaphores for their viewers, one call after the other, and no more of them in a
- * second than a server may have: a look takes as long as that takes.
+ * Reads semaphores for their viewers, one call after the other, with no more calls in a second than
+ * a server may get. A look at many semaphores takes as long as its calls take.
  */
 export class CallSource {
   readonly #backend: Backend;
   readonly #prefix: string;
   readonly #clock: Clock;
-  /** When the last calls were made. */
+  /** The times of the last calls. */
   #calledAt: number[] = [];
   #unanswered: Promise<unknown> | undefined;
 
@@ -34,32 +34,32 @@ export class CallSource {
   }
 
   /**
-   * The call whose time was over before its reply came, for as long as it has not come: a client
-   * without a connection keeps every call, and one is enough.
+   * Whether the reply to the last call has not come. A client without a connection keeps every
+   * call, and a single call is enough.
    */
-  get unanswered(): Promise<unknown> | undefined {
-    return this.#unanswered;
+  get isUnanswered(): boolean {
+    return this.#unanswered !== undefined;
   }
 
-  /** A page of names; undefined where the backend has no list. */
+  /** A page of names; undefined if the backend has no list. */
   async names(cursor: string): Promise<{ names: readonly string[]; cursor: string } | undefined> {
     const listNames = this.#backend.listNames?.bind(this.#backend);
     if (listNames === undefined) return undefined;
     return this.#call(() => listNames(this.#prefix, cursor));
   }
 
-  /** Replies for the first names, as many as one call gives. */
+  /** Replies for the first names, as many as a call gives. */
   async overview(names: readonly string[]): Promise<readonly OverviewReply[]> {
     const overview = this.#backend.overview?.bind(this.#backend);
     if (overview === undefined) return [await this.#summedUp(names[0] ?? '')];
     const keys = names.slice(0, TOGETHER).map((name) => this.#keyOf(name));
     const replies = await this.#call(() => overview(keys));
-    // A backend that replies to none would be asked for ever.
+    // The sampler would ask a backend without replies for ever.
     if (replies.length === 0) throw new Error('the backend summed up no semaphore');
     return replies;
   }
 
-  /** Limit 0: no process has named a limit. */
+  /** A limit of 0 in the reply: no process has named a limit. */
   async inspect(name: string): Promise<InspectReply> {
     const call = { key: this.#keyOf(name), limit: 0 };
     const reply = await this.#call(() => this.#backend.inspect(call));
@@ -81,11 +81,11 @@ export class CallSource {
     await this.#turn();
     this.#noteCalls(1);
     const call = make();
-    const settled: Promise<void> = call.then(
-      () => this.#settle(settled),
-      () => this.#settle(settled),
-    );
-    this.#unanswered = settled;
+    const settle = (): void => {
+      if (this.#unanswered === call) this.#unanswered = undefined;
+    };
+    call.then(settle, settle);
+    this.#unanswered = call;
     return withTimeout(this.#clock, CALL_TIMEOUT_MS, call);
   }
 
@@ -100,7 +100,7 @@ export class CallSource {
     });
   }
 
-  /** Several that were made at once count as made one after the other. */
+  /** Calls that leave at once count as made one after the other. */
   #noteCalls(count: number): void {
     const now = this.#clock.monotonic();
     const spacing = 1000 / CALLS_A_SECOND;
@@ -108,16 +108,12 @@ export class CallSource {
     for (let i = 0; i < count; i += 1) this.#calledAt.push(count === 1 ? now : last + i * spacing);
   }
 
-  #settle(call: Promise<unknown>): void {
-    if (this.#unanswered === call) this.#unanswered = undefined;
-  }
-
   #keyOf(name: string): SemaphoreKey {
     return { prefix: this.#prefix, name };
   }
 }
 
-/** Whether the server said something: then it can be reached, and only this cannot be read. */
+/** Whether the server answered with this error: then only the semaphore cannot be read. */
 export function isAnswer(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof UnfitServerError) return false;
   return error.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(error.message);

@@ -1,19 +1,19 @@
 import type { HolderState, InspectReply } from '../backends/backend.js';
 
-/** How far back the rate looks, in milliseconds. */
+/** The time over which the rate is counted, in milliseconds. */
 const RATE_MS = 10_000;
 
 /**
- * Counts the grants of one semaphore. Fencing tokens rise with every grant: of a look's tokens
- * those are new that are above all before. A ticket that came and went between two looks is missed.
+ * Counts the grants of a semaphore. Fencing tokens rise with every grant, so the new tokens of a
+ * look are above all earlier tokens. A ticket that came and went between two looks is not counted.
  */
 export class GrantsSeen {
   #highest: number | undefined;
   #since = 0;
   readonly #recent: { readonly at: number; readonly grants: number }[] = [];
 
-  /** Tokens that were granted since the look before; those of the first look are not new. */
-  newOnes(tokens: readonly number[], now: number): readonly number[] {
+  /** The tokens granted since the look before; the first look finds no new tokens. */
+  newTokens(tokens: readonly number[], now: number): readonly number[] {
     const before = this.#highest;
     this.#highest = tokens.reduce((most, token) => Math.max(most, token), before ?? 0);
     if (before === undefined) this.#since = now;
@@ -23,7 +23,7 @@ export class GrantsSeen {
     return found;
   }
 
-  /** Per second; undefined until two looks were made. */
+  /** Grants per second; undefined before the second look. */
   rate(now: number): number | undefined {
     const recent = this.#recent.filter(({ at }) => at >= now - RATE_MS);
     if (recent.length === 0) return undefined;
@@ -33,9 +33,9 @@ export class GrantsSeen {
 }
 
 /**
- * How long the requests of one semaphore waited that were granted between two looks. A request that
- * was seen waiting is measured by its id, to within the time of a reply; a request never seen has
- * waited for less than the time between two looks, and counts as 0.
+ * Measures how long requests of a semaphore waited that were granted between two looks. The wait of
+ * a request that a look found waiting is known by its id, to within the time of a reply. A request
+ * that no look found has waited for less than the time between two looks, and counts as 0.
  */
 export class WaitsSeen {
   #waiting: ReadonlyMap<string, number> = new Map();
@@ -43,7 +43,7 @@ export class WaitsSeen {
 
   /**
    * @param now on a monotonic clock, in milliseconds
-   * @param newTokens the tokens of all grants since the look before
+   * @param newTokens the tokens granted since the look before
    */
   look({ holders, waiters }: InspectReply, now: number, newTokens: readonly number[]): number[] {
     const [before, tokens] = [this.#at, new Set(newTokens)];

@@ -1,36 +1,34 @@
 import { NO_LIMIT } from '../backends/protocol.js';
 
-/** What was seen in one step of the last 15 minutes. Times are milliseconds. */
+/** A step of the last 15 minutes. Times are milliseconds. */
 export interface HistoryPoint {
   /** When the step began, on the wall clock. */
   readonly t: number;
   /** Permits held at the last look of the step. */
   readonly held: number;
-  /** Requests that waited then. */
+  /** Requests that waited at that look. */
   readonly waiting: number;
-  /** The limit then; null where it was not known, or where there was none. */
+  /** The limit at that look; null if it was not known, or if there was no limit. */
   readonly limit: number | null;
-  /** Grants that were seen, per second. */
+  /** Grants per second. */
   readonly grantsPerSecond: number;
   /**
-   * Half of the requests granted in this step waited no longer; null where none was seen, or
-   * no viewer looked at this semaphore in detail.
+   * Half of the requests granted in this step waited no longer; null if no grant was seen, or if no
+   * viewer showed this semaphore in detail.
    */
   readonly waitP50: number | null;
   /** 99 % of them waited no longer. */
   readonly waitP99: number | null;
 }
 
-/** What one look found. */
+/** The numbers that a look found. */
 export interface Look {
   readonly held: number;
   readonly waiting: number;
   readonly limit: number | undefined;
-  /** Since the look before. */
+  /** Grants since the look before. */
   readonly grants: number;
-  /**
-   * How long the requests had waited that were granted since; left out in a look that cannot say.
-   */
+  /** How long each request waited that was granted since; left out if the look cannot say. */
   readonly waits?: readonly number[];
 }
 
@@ -45,10 +43,10 @@ interface Open {
 export const STEP_MS = 5000;
 export const STEPS = 180;
 
-/** Waits of one step that are remembered; percentiles of more are those of the first. */
+/** Most waits that a step remembers; its percentiles leave later waits out. */
 const MOST_WAITS = 2000;
 
-/** What was seen of one semaphore, in steps of one length; a step without a look is left out. */
+/** The history of a semaphore, in steps of one length; a step without a look is left out. */
 class History {
   readonly #steps: HistoryPoint[] = [];
   #open: Open | undefined;
@@ -70,7 +68,7 @@ class History {
     this.#open.waits.push(...(look.waits ?? []).slice(0, room));
   }
 
-  /** Oldest first, the step that is not over at the end. */
+  /** The steps, oldest first; the last step is not over. */
   steps(now: number): HistoryPoint[] {
     const kept = this.#steps.filter(({ t }) => t >= now - STEP_MS * STEPS);
     return this.#open === undefined ? kept : [...kept, this.#stepOf(this.#open, now)];
@@ -79,7 +77,7 @@ class History {
   #stepOf({ t, look, grants, waits }: Open, end: number): HistoryPoint {
     const { held, waiting } = look;
     const sorted = waits.toSorted((one, other) => one - other);
-    // How long was looked in the step: a second at least, for a rate.
+    // The watched time of the step: at least a second, for a rate.
     const span = Math.max(1000, Math.min(end - Math.max(t, this.#since), STEP_MS));
     const grantsPerSecond = (grants * 1000) / span;
     const [waitP50, waitP99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
@@ -87,17 +85,18 @@ class History {
   }
 }
 
-/** Most semaphores that are remembered; the least recently used are forgotten first. */
+/** Most semaphores that are remembered; the least recently used is forgotten first. */
 const MOST_NAMES = 1000;
 
-/** What was seen of each semaphore in the last 15 minutes. */
+/** The history of each semaphore in the last 15 minutes. */
 export class Histories {
-  /** The most recently used are at the end. */
+  /** The most recently used is last. */
   readonly #histories = new Map<string, History>();
 
   /**
    * @param now on the wall clock
-   * @param inUse whether it has holders, waiters or viewers: without use it gets no history
+   * @param inUse whether the semaphore has holders, waiters or viewers: without use it gets no
+   *   history
    */
   add(name: string, now: number, look: Look, inUse: boolean): void {
     const history = this.#histories.get(name) ?? (inUse ? new History() : undefined);
@@ -119,12 +118,12 @@ export class Histories {
   }
 }
 
-/** Null where it is not known, or where there is none: as a number it would flatten every chart. */
+/** Null if there is no limit: its number would flatten every chart. Null also if it is unknown. */
 export function shownLimit(limit: number | undefined): number | null {
   return limit === undefined || limit === NO_LIMIT ? null : limit;
 }
 
-/** The nearest-rank percentile, of values in order; null where there is none. */
+/** The nearest-rank percentile of sorted values; null without values. */
 function percentile(sorted: readonly number[], part: number): number | null {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? null;
 }

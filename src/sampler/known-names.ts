@@ -1,19 +1,19 @@
 import type { CallSource } from './call-source.js';
 
-/** How often all names are looked up, in milliseconds: a SCAN goes through the whole database. */
+/** How often all names are listed, in milliseconds: a SCAN goes through the whole database. */
 const SCAN_EVERY_MS = 10_000;
 
 /** Pages of a SCAN in one look. */
 const PAGES_AT_ONCE = 3;
 
-/** More names than that are not remembered. */
+/** Most names that are remembered. */
 const MOST_NAMES = 10_000;
 
-/** The names that there are, found page by page. */
+/** The names of the semaphores, found page by page. */
 export class KnownNames {
   readonly #source: CallSource;
   readonly #names = new Set<string>();
-  /** Undefined: no scan is under way. */
+  /** The cursor of the scan under way; undefined: none is. */
   #cursor: string | undefined = '';
   #endedAt = -Infinity;
 
@@ -33,7 +33,7 @@ export class KnownNames {
     this.#names.delete(name);
   }
 
-  /** Some pages more, or none where the last scan has just ended. */
+  /** Reads more pages, or none if the last scan has just ended. */
   async findMore(now: number): Promise<void> {
     if (this.#cursor === undefined && now - this.#endedAt < SCAN_EVERY_MS) return;
     for (let pages = 0; pages < PAGES_AT_ONCE; pages += 1) {

@@ -7,54 +7,59 @@ import { KnownNames } from './known-names.js';
 import { LossesSeen } from './losses-seen.js';
 import { type Found, WatchedSemaphore } from './watched-semaphore.js';
 
-/** How many unused semaphores a look includes. */
+/** Most unused semaphores in a look. */
 const IDLE_IN_A_LOOK = 500;
 
-/** How long a look is kept up after a request for it was answered, in milliseconds. */
+/** How long the sampler continues after it answered a request, in milliseconds. */
 const ASKED_MS = 10_000;
 
-/** Names that are watched at once: each look at a name is a call, and more would make all old. */
+/** Most names that are watched at once: each is a call in every look, and calls are limited. */
 const MOST_CLOSE = 30;
 
 /** The key of a watch over all semaphores: no semaphore has this name. */
 const ALL = '';
 
-/** A look that has no name to look at reads this one, to learn whether the server answers. */
+/** A look without names reads this name, to learn whether the server answers. */
 const ANY_NAME = 'redsem';
 
-/** What a client that lost a reply may wait for, in milliseconds. */
+/** How long a client that lost a reply may wait for it, in milliseconds. */
 const LONGEST_SILENCE_MS = 15_000;
 
-/** What the sampler is made with. */
+/** The options of a sampler. */
 export interface SamplerOptions {
   readonly prefix: string;
   readonly clock: Clock;
   /** Milliseconds between two looks. */
   readonly interval: number;
-  /** Always in the list, also where the backend has no list of names. */
+  /** Names that are always in the list, also if the backend has no list of names. */
   readonly names?: readonly string[];
 }
 
-/** One name, or all of them, that a viewer looks at. */
+/** A name, or all names, that a viewer watches. */
 interface Watch {
   readonly listeners: Set<() => void>;
-  /** It is kept until then without a listener, on the monotonic clock. */
+  /** The end of a watch without listeners, on the monotonic clock. */
   until: number;
   /** When the last look at this name began. */
   lookedAt: number;
 }
 
 /**
- * Looks at all semaphores of one prefix again and again, for as long as it has viewers, and
- * remembers what it saw. However many viewers it has, the server gets 5 calls a second at most.
+ * Looks at all semaphores of a prefix again and again while it has viewers, and remembers their
+ * history. Whatever the number of viewers, the server gets at most 5 calls a second.
  */
 export class Sampler {
+  /** The lost handles of this process, counted while the sampler has viewers. */
+  readonly losses: LossesSeen = new LossesSeen();
+  /** When a look was answered last, on the wall clock. */
+  lastOkAt: number | undefined;
+  /** Why the last look failed, or what it could not read. */
+  trouble: string | undefined;
   readonly #options: SamplerOptions;
   readonly #source: CallSource;
   readonly #names: KnownNames;
   readonly #watched = new Map<string, WatchedSemaphore>();
   readonly #histories = new Histories();
-  readonly #losses = new LossesSeen();
   /** By name, in the order of their turns. */
   readonly #watches = new Map<string, Watch>();
   #timer: Timer | undefined;
@@ -62,9 +67,7 @@ export class Sampler {
   #again = false;
   /** When the overview was read last, on the monotonic clock. */
   #listedAt = -Infinity;
-  #lastOkAt: number | undefined;
   #failedSince: number | undefined;
-  #trouble: string | undefined;
 
   constructor(backend: Backend, options: SamplerOptions) {
     this.#options = options;
@@ -75,20 +78,10 @@ export class Sampler {
 
   /** Whether the last look was answered. */
   get reachable(): boolean {
-    return this.#lastOkAt !== undefined && this.#failedSince === undefined;
+    return this.lastOkAt !== undefined && this.#failedSince === undefined;
   }
 
-  /** When a look was answered last, on the wall clock. */
-  get lastOkAt(): number | undefined {
-    return this.#lastOkAt;
-  }
-
-  /** Why the last look failed, or what it could not read. */
-  get trouble(): string | undefined {
-    return this.#trouble;
-  }
-
-  /** All that are known, in no order. */
+  /** All known semaphores, in no order. */
   get semaphores(): readonly WatchedSemaphore[] {
     return [...this.#watched.values()];
   }
@@ -97,7 +90,7 @@ export class Sampler {
     return this.#watched.get(name);
   }
 
-  /** Whether the last look at it was close: its holders and waiters are known, or why not. */
+  /** Whether the last look was close: holders and waiters are known, or the reason why not. */
   isClose(name: string): boolean {
     const semaphore = this.#watched.get(name);
     return semaphore?.detail !== undefined || semaphore?.error !== undefined;
@@ -107,15 +100,11 @@ export class Sampler {
     return this.#histories.of(name, this.#options.clock.wall());
   }
 
-  losses(name: string): readonly { readonly reason: string; readonly count: number }[] {
-    return this.#losses.of(name);
-  }
-
   rate(semaphore: WatchedSemaphore): number | undefined {
     return semaphore.rate(this.#options.clock.monotonic());
   }
 
-  /** Whether this name may be watched beside the names that are watched now. */
+  /** Whether the sampler may watch this name beside the names that it watches now. */
   hasRoomFor(name: string): boolean {
     const others = [...this.#watches].filter(
       ([each, { listeners }]) => each !== ALL && each !== name && listeners.size > 0,
@@ -124,10 +113,10 @@ export class Sampler {
   }
 
   /**
-   * Looks at all semaphores, and at one of them closely, until the function that it gives is
-   * called.
-   * @param onLook called when the semaphore, or all of them, were read, and after each look that
-   *   failed; never before this method has returned
+   * Looks at all semaphores, and closely at the named semaphore, until the caller calls the
+   * returned function.
+   * @param onLook called when the semaphore, or all semaphores, were read, and after each failed
+   *   look; never before this method has returned
    */
   watch(name: string | undefined, onLook: () => void): () => void {
     const { listeners } = this.#watchOf(name);
@@ -140,7 +129,7 @@ export class Sampler {
     };
   }
 
-  /** Resolves once a look is there that is not old, or has failed, or `signal` is aborted. */
+  /** Resolves after a look that is not old or has failed, or when `signal` aborts. */
   async ask(name: string | undefined, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && !this.#isFresh(name)) await this.#nextLook(name, signal);
     if (signal.aborted) return;
@@ -167,7 +156,7 @@ export class Sampler {
     return watch;
   }
 
-  /** Forgets what has no listener, once its time is over or there are too many. */
+  /** Ends watches without listeners whose time is over; all of them if there are too many. */
   #tidy(): void {
     const now = this.#options.clock.monotonic();
     for (const [name, { listeners, until }] of this.#watches) {
@@ -183,7 +172,7 @@ export class Sampler {
   }
 
   #wake(): void {
-    this.#losses.start();
+    this.losses.start();
     if (this.#looking) this.#again = true;
     else void this.#look();
   }
@@ -200,16 +189,16 @@ export class Sampler {
     } finally {
       this.#looking = false;
       this.#tidy();
-      // What came meanwhile is looked at now.
+      // Viewers that came meanwhile get a look now.
       const pause = this.#again ? 0 : Math.max(0, began + interval - clock.monotonic());
-      if (this.#watches.size === 0) this.#losses.stop();
+      if (this.#watches.size === 0) this.losses.stop();
       else this.#timer = clock.schedule(() => void this.#look(), pause, false);
     }
   }
 
-  /** A client without a connection would keep every call, to send all of them in the end. */
+  /** A client without a connection would keep every call, and send all of them in the end. */
   #mayAsk(now: number): boolean {
-    if (this.#source.unanswered === undefined || this.#failedSince === undefined) return true;
+    if (!this.#source.isUnanswered || this.#failedSince === undefined) return true;
     return now - this.#failedSince >= LONGEST_SILENCE_MS;
   }
 
@@ -228,18 +217,18 @@ export class Sampler {
         if (reply !== undefined) this.#note(name, (one, now) => one.seeOverview(reply, now));
       }
       names = names.slice(replies.length);
-      // The page of one semaphore does not wait for the end of a long list.
+      // The page of a semaphore does not wait for the end of a long list.
       if (names.length > 0) await this.#lookAtNext(began);
     }
     this.#noteAnswer();
     this.#listedAt = clock.monotonic();
-    this.#trouble = refusal && `the names cannot be listed: ${refusal}`;
+    this.trouble = refusal && `the names cannot be listed: ${refusal}`;
     tell(this.#watches.get(ALL));
-    // Nor does the list wait for all these pages.
+    // The list does not wait for all these pages.
     while ((await this.#lookAtNext(began)) && clock.monotonic() < began + interval);
   }
 
-  /** Looks closely at the name whose turn it is; false: none is due. */
+  /** Looks closely at the name whose turn it is; false: no name is due. */
   async #lookAtNext(began: number): Promise<boolean> {
     const now = this.#options.clock.monotonic();
     const since = Math.max(began, now - this.#options.interval);
@@ -268,18 +257,18 @@ export class Sampler {
   }
 
   #noteAnswer(): void {
-    this.#lastOkAt = this.#options.clock.wall();
+    this.lastOkAt = this.#options.clock.wall();
     if (this.#failedSince === undefined) return;
     this.#failedSince = undefined;
-    this.#trouble = undefined;
+    this.trouble = undefined;
   }
 
   #fail(error: unknown): void {
     this.#failedSince = this.#options.clock.monotonic();
-    this.#trouble = describe(error);
+    this.trouble = describe(error);
   }
 
-  /** The names in use, and some of the others, least recently looked at first. */
+  /** The names in use, and some unused names, the least recently seen first. */
   #otherNames(): string[] {
     const all = [...this.#names.all].filter((name) => !this.#watches.has(name));
     const isHot = (name: string): boolean => this.#watched.get(name)?.isHot === true;
@@ -292,10 +281,8 @@ export class Sampler {
 
   #note(name: string, see: (semaphore: WatchedSemaphore, now: number) => Found): void {
     const { clock, names = [] } = this.#options;
-    let semaphore = this.#watched.get(name);
-    if (semaphore === undefined) {
-      this.#watched.set(name, (semaphore = new WatchedSemaphore(name)));
-    }
+    const semaphore = this.#watched.get(name) ?? new WatchedSemaphore(name);
+    this.#watched.set(name, semaphore);
     const found = see(semaphore, clock.monotonic());
     const isKept = this.#watches.has(name) || names.includes(name);
     if (semaphore.isGone && !isKept) {
@@ -315,8 +302,8 @@ function tell(watch: Watch | undefined): void {
 }
 
 /**
- * What the server said of one call; then it can be reached.
- * @throws anything else
+ * The text of an error with which the server answered.
+ * @throws any other error
  */
 function refusalOf(error: unknown): string {
   if (!isAnswer(error)) throw error;

@@ -8,7 +8,7 @@ const INTERVAL_MS = 1000;
 
 const samplers = new WeakMap<Backend, Map<string, Sampler>>();
 
-/** The one sampler of this process for a target and prefix, however many views there are. */
+/** The sampler of this process for a target and prefix, which all views share. */
 export function sharedSampler(
   target: RedisTarget | Backend,
   prefix: string,
@@ -19,19 +19,9 @@ export function sharedSampler(
   const byKind = samplers.get(backend) ?? new Map<string, Sampler>();
   samplers.set(backend, byKind);
   const kind = JSON.stringify([prefix, ...names]);
-  let sampler = byKind.get(kind);
-  if (sampler === undefined) {
-    const time = clock ?? backend.clock ?? systemClock;
-    sampler = new Sampler(backend, { prefix, clock: time, interval: INTERVAL_MS, names });
-    byKind.set(kind, sampler);
-  }
+  const time = clock ?? backend.clock ?? systemClock;
+  const options = { prefix, clock: time, interval: INTERVAL_MS, names };
+  const sampler = byKind.get(kind) ?? new Sampler(backend, options);
+  byKind.set(kind, sampler);
   return sampler;
-}
-
-/**
- * A sampler of a view that is alone in its process, as often as that wants it.
- * @param interval milliseconds between two looks
- */
-export function samplerFor(target: RedisTarget, prefix: string, interval: number): Sampler {
-  return new Sampler(backendOf(target), { prefix, clock: systemClock, interval });
 }

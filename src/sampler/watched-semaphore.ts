@@ -2,13 +2,13 @@ import type { InspectReply, Overview, OverviewReply } from '../backends/backend.
 import { overviewOf } from '../backends/overview-of.js';
 import { GrantsSeen, WaitsSeen } from './grants-seen.js';
 
-/** What both kinds of look say. */
+/** The numbers that both kinds of look give. */
 export type Summary = Omit<Overview, 'tokens'>;
 
-/** What a look at one semaphore has found since the look before. */
+/** The grants that a look has found since the look before. */
 export interface Found {
   readonly grants: number;
-  /** Left out where the look does not say. */
+  /** Left out if the look cannot say. */
   readonly waits?: readonly number[];
 }
 
@@ -20,13 +20,16 @@ const NOTHING: Summary = {
   oldestWait: undefined,
 };
 
-/** One semaphore as it was seen last. Times are of a monotonic clock, in milliseconds. */
+/** A semaphore as the last look found it. Times are milliseconds of a monotonic clock. */
 export class WatchedSemaphore {
   readonly name: string;
-  #summary = NOTHING;
-  #detail: InspectReply | undefined;
-  #error: string | undefined;
-  #seenAt: number | undefined;
+  summary: Summary = NOTHING;
+  /** Holders and waiters, if the last look was close. */
+  detail: InspectReply | undefined;
+  /** The reason if the semaphore cannot be read. */
+  error: string | undefined;
+  /** The time of the last look; undefined: none. */
+  seenAt: number | undefined;
   readonly #grants = new GrantsSeen();
   #waits = new WaitsSeen();
 
@@ -34,69 +37,47 @@ export class WatchedSemaphore {
     this.name = name;
   }
 
-  get summary(): Summary {
-    return this.#summary;
-  }
-
-  /** Holders and waiters, where the last look was that close. */
-  get detail(): InspectReply | undefined {
-    return this.#detail;
-  }
-
-  /** Why it cannot be read. */
-  get error(): string | undefined {
-    return this.#error;
-  }
-
-  /** When it was looked at last; undefined: never. */
-  get seenAt(): number | undefined {
-    return this.#seenAt;
-  }
-
   /** Whether it has holders or waiters, or cannot be read. */
   get isHot(): boolean {
-    return this.#summary.held + this.#summary.waiting > 0 || this.#error !== undefined;
+    return this.summary.held + this.summary.waiting > 0 || this.error !== undefined;
   }
 
-  /** Whether nothing is stored of it. */
+  /** Whether the server stores nothing of it. */
   get isGone(): boolean {
-    return !this.isHot && this.#seenAt !== undefined && this.#summary.limit === undefined;
+    return !this.isHot && this.seenAt !== undefined && this.summary.limit === undefined;
   }
 
-  /** Grants per second that were seen; undefined until two looks were made. */
+  /** Grants per second; undefined before the second look. */
   rate(now: number): number | undefined {
     return this.#grants.rate(now);
   }
 
   seeOverview(reply: OverviewReply, now: number): Found {
-    // Which requests waited meanwhile is not known.
+    // The look does not show which requests waited.
     this.#waits = new WaitsSeen();
-    this.#detail = undefined;
     if ('error' in reply) return this.fail(reply.error, now);
     const { tokens, ...summary } = reply;
-    this.#see(summary, now);
-    return { grants: this.#grants.newOnes(tokens, now).length };
+    this.#see(now, summary);
+    return { grants: this.#grants.newTokens(tokens, now).length };
   }
 
   seeDetail(reply: InspectReply, now: number): Found {
-    this.#see(overviewOf(reply), now);
-    this.#detail = reply;
+    this.#see(now, overviewOf(reply), reply);
     const tokens = reply.holders.map(({ fencingToken }) => fencingToken);
-    const newOnes = this.#grants.newOnes(tokens, now);
-    return { grants: newOnes.length, waits: this.#waits.look(reply, now, newOnes) };
+    const newTokens = this.#grants.newTokens(tokens, now);
+    return { grants: newTokens.length, waits: this.#waits.look(reply, now, newTokens) };
   }
 
-  /** It cannot be read. */
+  /** The semaphore cannot be read. */
   fail(error: string, now: number): Found {
-    this.#see(NOTHING, now);
-    this.#detail = undefined;
-    this.#error = error;
+    this.#see(now, NOTHING, undefined, error);
     return { grants: 0 };
   }
 
-  #see(summary: Summary, now: number): void {
-    this.#summary = summary;
-    this.#error = undefined;
-    this.#seenAt = now;
+  #see(now: number, summary: Summary, detail?: InspectReply, error?: string): void {
+    this.summary = summary;
+    this.detail = detail;
+    this.error = error;
+    this.seenAt = now;
   }
 }

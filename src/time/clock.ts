@@ -59,7 +59,7 @@ export const threadClock: Clock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };
 
-/** What makes the process's timers now, for tests replace it. */
+/** The function that makes the process's timers now: tests replace it. */
 export function timerSource(): unknown {
   return setTimeout;
 }

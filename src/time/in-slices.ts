@@ -1,11 +1,12 @@
 /**
- * How many are ended in one turn of the event loop: some milliseconds' worth, because each makes an
+ * How many items are ended in one turn of the event loop: some milliseconds' worth, because each
+ * makes an
  * error.
  */
 export const SLICE = 250;
 
 /**
- * Does `work` for each item, the first of them at once. What else the process does gets its turn in
+ * Does `work` for each item, the first of them at once. Other work of the process gets its turn in
  * between, so by the time an item comes to its turn it may have changed.
  */
 export async function inSlices<Item>(

@@ -1,5 +1,4 @@
-import type { Clock, Instant } from './clock.js';
-import { elapsedSince } from './clock.js';
+import { type Clock, elapsedSince, type Instant } from './clock.js';
 
 /**
  * How far two clocks may run apart between two replies, with room for the reading itself, in
@@ -24,8 +23,8 @@ export function windowOf(from: Instant, remaining: number): ValidityWindow {
 }
 
 /**
- * What is known of the backend's clock: it was read, as `time`, no earlier than the local moment at
- * which the call was sent. No absolute local time is ever compared with it.
+ * The backend's clock by the last reply: it was read, as `time`, no earlier than the local moment
+ * at which the call was sent. No absolute local time is ever compared with it.
  */
 export class ServerClock {
   readonly #clock: Clock;

@@ -1,5 +1,4 @@
-import type { Clock, Timer } from './clock.js';
-import { LONGEST_TIMER, nextTick, timerSource } from './clock.js';
+import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
 
 const shared = new WeakMap<Clock, SharedTimer>();
 
@@ -16,7 +15,7 @@ const EARLIEST_MS = 2500;
  * of its timers.
  *
  * Most wake-ups are stopped and set to a later time with each call. So the timer ends a tick after
- * the last one was stopped: mostly the next one has been set by then.
+ * the last wake-up was stopped: mostly the next wake-up has been set by then.
  */
 class SharedTimer {
   readonly #clock: Clock;
@@ -29,7 +28,7 @@ class SharedTimer {
   /** Whether the timer keeps the process alive. */
   #keepsAlive = false;
   #isChecking = false;
-  /** What was the process's timer function then: a fake one may be gone, or there, by now. */
+  /** The process's timer function then: a fake function may be gone, or there, by now. */
   #setBy: unknown;
 
   static of(clock: Clock): SharedTimer {
@@ -44,8 +43,8 @@ class SharedTimer {
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
   add(wakeup: Wakeup, now: number): void {
-    if (wakeup.place < 0) {
-      wakeup.place = this.#wakeups.push(wakeup) - 1;
+    if (wakeup.index < 0) {
+      wakeup.index = this.#wakeups.push(wakeup) - 1;
       if (wakeup.keepAlive) this.#keeping += 1;
     }
     // A timer that should have fired may belong to a fake clock that is gone.
@@ -55,13 +54,13 @@ class SharedTimer {
   }
 
   remove(wakeup: Wakeup): void {
-    if (wakeup.place < 0) return;
+    if (wakeup.index < 0) return;
     const last = this.#wakeups.pop();
     if (last !== undefined && last !== wakeup) {
-      this.#wakeups[wakeup.place] = last;
-      last.place = wakeup.place;
+      this.#wakeups[wakeup.index] = last;
+      last.index = wakeup.index;
     }
-    wakeup.place = -1;
+    wakeup.index = -1;
     if (wakeup.keepAlive) this.#keeping -= 1;
     if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
     if (this.#wakeups.length > 0 || this.#isChecking) return;
@@ -117,8 +116,8 @@ export class Wakeup {
   at: number = Infinity;
   /** It may come from then on, together with others. */
   from: number = Infinity;
-  /** For its timer: where it is listed. -1: it is not set, or about to ring. */
-  place = -1;
+  /** For its timer: its index there. -1: it is not set, or about to ring. */
+  index = -1;
   /** Whether the process stays alive for it. */
   readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
@@ -153,10 +152,10 @@ export class Wakeup {
     this.#timer.remove(this);
   }
 
-  /** For its timer. What it throws keeps none of the others asleep. */
+  /** For its timer. An error of its callback keeps no other wake-up asleep. */
   ring(): void {
     // Another that has rung may have stopped it, or set it.
-    if (this.at === Infinity || this.place >= 0) return;
+    if (this.at === Infinity || this.index >= 0) return;
     this.stop();
     try {
       this.#callback();

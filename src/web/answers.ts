@@ -1,9 +1,6 @@
 import type { ErrorReply } from './api-types.js';
 
-/**
- * What every answer has. `no-store`: numbers of a moment, and names that are nobody else's
- * business.
- */
+/** Headers of every answer. `no-store`: the numbers change, and the names are private. */
 const COMMON: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': [
@@ -22,7 +19,7 @@ const COMMON: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** An answer that ends the work on a request wherever it is thrown. */
+/** An error that is the answer to a request, wherever it is thrown. */
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +42,7 @@ export function answer(
   return new Response(body, { status, headers: { ...COMMON, ...type, ...headers } });
 }
 
-/** A hundredth of a millisecond says enough. */
+/** With two decimals at most. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === 'number' && !Number.isInteger(each) ? Math.round(each * 100) / 100 : each,

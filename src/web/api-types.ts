@@ -1,32 +1,32 @@
 /**
- * What the web view sends as JSON. Durations are milliseconds; `at` and other moments are
- * milliseconds since the Unix epoch, by the clock of the process that serves the view.
+ * The JSON of the web view. Durations are milliseconds; `at` and other moments are milliseconds
+ * since the Unix epoch, by the clock of the process that serves the view.
  */
 import type { HistoryPoint } from '../sampler/history.js';
 
 export type { HistoryPoint };
 
-/** One semaphore in the list. */
+/** A semaphore in the list. */
 export interface SemaphoreRow {
-  /** The semaphore's name. Anybody's text: never markup. */
+  /** The semaphore's name: any text, so never markup. */
   readonly name: string;
-  /** The limit that counts; null where it is not known, and beside a rate where there is none. */
+  /** The limit that counts; null if it is not known, or if there is a rate and no limit. */
   readonly limit: number | null;
-  /** `setLimit`: stored. `caller`: that of the last caller. `none`: none within a day. */
+  /** `setLimit`: stored. `caller`: the limit of the last caller. `none`: no caller within a day. */
   readonly limitFrom: 'setLimit' | 'caller' | 'none';
-  /** Permits that are held. */
+  /** Held permits. */
   readonly held: number;
-  /** Requests that wait. */
+  /** Waiting requests. */
   readonly waiting: number;
-  /** Permits held above the limit, after it was lowered; 0 mostly. */
+  /** Permits held above the limit, after the limit was lowered; 0 mostly. */
   readonly over: number;
-  /** Grants per second that were seen over the last 10 s; left out until two looks were made. */
+  /** Grants per second over the last 10 s; left out before the second look. */
   readonly rate?: number;
-  /** How long the first request in the queue waits; null when the queue is empty. */
+  /** How long the first request in the queue has waited; null when the queue is empty. */
   readonly oldestWait: number | null;
-  /** What the list is sorted by, the highest first: see the guide. */
+  /** The list is sorted by it, the highest first: see the guide. */
   readonly pressure: number;
-  /** Its keys cannot be read: why. Then the numbers are 0. */
+  /** Why its keys cannot be read. Then the numbers are 0. */
   readonly error?: string;
 }
 
@@ -34,7 +34,7 @@ export interface SemaphoreRow {
 export interface ServerState {
   /** Whether the last look was answered. */
   readonly reachable: boolean;
-  /** When a look was answered last; null: never. The numbers shown are of that moment. */
+  /** When a look was answered last; null: never. The numbers are of that moment. */
   readonly lastOkAt: number | null;
   /** Why the last look failed. */
   readonly error?: string;
@@ -50,71 +50,71 @@ export interface ListSnapshot {
   readonly actions: boolean;
   /** The first 1000 by pressure, then by name. */
   readonly semaphores: readonly SemaphoreRow[];
-  /** How many names are known, those left out included. */
+  /** How many names are known, including names that are left out. */
   readonly total: number;
 }
 
-/** One slot in use: a ticket of several permits is in several slots, with the same `holderId`. */
+/** A slot in use: a ticket of several permits has several slots, with the same `holderId`. */
 export interface SlotState {
   /** Its number, from 0. */
   readonly slot: number;
-  /** The ticket's id: what `POST api/revoke` takes. */
+  /** The ticket's id, as `POST api/revoke` takes it. */
   readonly holderId: string;
-  /** The holder's label. Anybody's text. */
+  /** The holder's label: any text. */
   readonly label: string;
-  /** Since the grant. */
+  /** The time since the grant. */
   readonly heldFor: number;
-  /** Until the ticket expires unless extended. */
+  /** The time until the ticket expires without an extension. */
   readonly expiresIn: number;
   /** As `handle.fencingToken`. */
   readonly fencingToken: number;
 }
 
-/** One request that waits. */
+/** A waiting request. */
 export interface QueuedRequest {
-  /** The id of the ticket that it will be. */
+  /** The id of its future ticket. */
   readonly id: string;
-  /** 0 is the next to be granted. */
+  /** 0: the next request that gets a permit. */
   readonly position: number;
   /** How many permits it asks for. */
   readonly permits: number;
-  /** Since it arrived. */
+  /** The time since its arrival. */
   readonly waitingFor: number;
-  /** The waiter's label. Anybody's text. */
+  /** The waiter's label: any text. */
   readonly label: string;
-  /** The group that it shares with, where the semaphore has groups. */
+  /** Its group, if the semaphore has groups. */
   readonly group?: string;
-  /** Its priority, where the semaphore has priorities. */
+  /** Its priority, if the semaphore has priorities. */
   readonly priority?: number;
-  /** How long it will probably still wait, by the grants per second that were seen. */
+  /** How long it will probably wait, by the grants per second of the last looks. */
   readonly estimate?: number;
 }
 
-/** Handles that were lost, as far as this process knows. */
+/** Lost handles, as far as this process knows. */
 export interface LossCount {
   /** As `HandleLostError.reason`. */
   readonly reason: string;
-  /** Since this process began to look. */
+  /** The number since this process began to look. */
   readonly count: number;
 }
 
-/** One group that shares a semaphore. */
+/** A group that shares a semaphore. */
 export interface GroupState {
-  /** The group's name. Anybody's text. */
+  /** The group's name: any text. */
   readonly group: string;
-  /** Permits that it holds. */
+  /** The permits that it holds. */
   readonly held: number;
-  /** How many it may hold at once; left out where groups have no limit. */
+  /** How many permits it may hold at once; left out if groups have no limit. */
   readonly limit?: number;
-  /** Its requests that wait. */
+  /** Its waiting requests. */
   readonly waiting: number;
-  /** Its part of the next permits by its weight, 0 to 1; 0 while a higher priority waits. */
+  /** Its share of the next permits by its weight, 0 to 1; 0 while a higher priority waits. */
   readonly share: number;
 }
 
-/** One budget that counts, as in `Semaphore.inspect`. */
+/** A budget that counts, as in `Semaphore.inspect`. */
 export interface BudgetUse {
-  /** Units of the burst that are used; more than the burst: in debt. */
+  /** Used units of the burst; more than the burst: in debt. */
   readonly used: number;
   /** Units at once, after a pause. */
   readonly burst: number;
@@ -122,7 +122,7 @@ export interface BudgetUse {
   readonly amount: number;
   /** The period in milliseconds. */
   readonly per: number;
-  /** `setBudget`: stored. `caller`: none is stored, and a caller of late has it. */
+  /** `setBudget`: stored. `caller`: not stored, but in the options of a recent caller. */
   readonly from: 'setBudget' | 'caller' | 'options';
 }
 
@@ -136,17 +136,17 @@ export interface Detail {
   readonly actions: boolean;
   /** As in the list. */
   readonly row: SemaphoreRow;
-  /** By slot; free slots are left out. At most 5000. */
+  /** The used slots, in order; at most 5000. */
   readonly slots: readonly SlotState[];
-  /** In the order of the queue, the first 5000. */
+  /** The first 5000 requests, in the order of the queue. */
   readonly queue: readonly QueuedRequest[];
-  /** Oldest first, a step each 5 s; a step without a look is left out. */
+  /** Steps of 5 s, oldest first; a step without a look is left out. */
   readonly history: readonly HistoryPoint[];
-  /** Reasons that occurred. */
+  /** The reasons that occurred. */
   readonly losses: readonly LossCount[];
-  /** Groups that hold or wait; empty where the semaphore has none. */
+  /** Groups that hold or wait; empty if the semaphore has no groups. */
   readonly groups: readonly GroupState[];
-  /** By name; empty where the semaphore has none. */
+  /** By name; empty if the semaphore has no budgets. */
   readonly budgets: Readonly<Record<string, BudgetUse>>;
 }
 
@@ -172,13 +172,13 @@ export interface RevokeRequest {
   readonly ticketId: string;
 }
 
-/** What a change replies with status 200. */
+/** The reply to a change, with status 200. */
 export interface ChangeReply {
   /** False: the ticket was gone already. */
   readonly changed: boolean;
 }
 
-/** What everything replies with another status. */
+/** The reply to any request, with another status. */
 export interface ErrorReply {
   /** For people. */
   readonly error: string;

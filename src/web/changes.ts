@@ -7,14 +7,14 @@ import { Semaphore } from '../semaphore.js';
 import { Refusal } from './answers.js';
 import type { ChangeReply } from './api-types.js';
 
-/** In bytes: a name of 512 bytes takes six times as many in JSON at most. */
+/** In bytes: JSON escapes can expand a name of 512 bytes six-fold. */
 const LONGEST_BODY = 4096;
 
 type Target = RedisTarget | Backend;
 type Options = Pick<SemaphoreOptions, 'prefix' | 'clock'>;
 type Body = Readonly<Record<string, unknown>>;
 
-/** What a `POST` may ask for, by the last part of its path. */
+/** The changes, by the last segment of the path of a `POST`. */
 export const CHANGES: ReadonlyMap<
   string,
   (semaphore: Semaphore, body: Body) => Promise<ChangeReply>
@@ -61,7 +61,7 @@ export async function makeChange(
   }
 }
 
-/** With the limit that others use, so that they see no mismatch and waiters get what comes free. */
+/** With the limit that other processes use: no process sees a mismatch, and waiters get permits. */
 async function withKnownLimit(target: Target, name: string, options: Options): Promise<Semaphore> {
   await using asker = new Semaphore(target, name, { limit: 1, ...options });
   const { limit } = await asker.inspect();
@@ -80,7 +80,7 @@ async function bodyOf(request: Request): Promise<Body> {
   throw new Refusal(400, 'expected a JSON object');
 }
 
-/** No more of it is read than may be: its length may be wrong, or not said. */
+/** Reads no more than a body may have: the announced length may be wrong or missing. */
 async function textOf({ body }: Request): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

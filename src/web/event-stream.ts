@@ -1,33 +1,33 @@
 import type { Clock, Timer } from '../time/clock.js';
 
-/** So often something is sent at least, in milliseconds: proxies cut a silent connection. */
+/** The longest time without a byte, in milliseconds: proxies cut a silent connection. */
 const HEARTBEAT_MS = 5000;
 
-/** One event: its type and its data, which has no line breaks. */
+/** An event: its type and its data, which has no line breaks. */
 export type StreamEvent = readonly [type: string, data: string];
 
 type Body = ReadableStream<Uint8Array>;
 
-/** Where events come from, and what learns of the end of the stream. */
+/** Gives the events of a stream, and learns of its end. */
 export interface EventSource {
-  /** The picture of now; empty where there is none yet. */
+  /** The latest picture; empty before the first look. */
   current(): readonly StreamEvent[];
-  /** Calls `onNews` when there is another picture, until the function that it gives is called. */
+  /** Calls `onNews` for each new picture, until the returned function is called. */
   follow(onNews: () => void): () => void;
-  /** Called once, when the stream is over; with what failed, if that ended it. */
+  /** Called once, at the end of the stream; with the error, if an error ended it. */
   end(error?: unknown): void;
 }
 
 /**
  * The body of a response with server-sent events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event is a whole picture:
- * a reader that is slow misses some, gets the latest, and nothing piles up.
+ * a slow reader misses some events and gets the latest, so nothing piles up.
  */
 export function eventStream(source: EventSource, clock: Clock, signal: AbortSignal): Body {
   const ended = new AbortController();
   let heartbeat: Timer | undefined;
   let send: (() => void) | undefined;
-  // News came before the reader had read the last.
+  // News came before the reader had read the last picture.
   let missed = false;
   const end = (error?: unknown): void => {
     ended.abort();

@@ -3,26 +3,26 @@ import { Refusal } from './answers.js';
 import type { ResolvedView } from './options.js';
 
 /**
- * Lets a request in, or not.
- * @returns what `authorize` wants sent instead
- * @throws {Refusal}
+ * Lets a request in.
+ * @returns the response that `authorize` gave instead
+ * @throws {Refusal} when the request is not let in
  */
 export async function admit(request: Request, view: ResolvedView): Promise<Response | undefined> {
   const { hosts, authorize } = view;
   if (hosts !== undefined && !hosts.has(hostOf(request))) {
     throw new Refusal(421, 'this view is not served under that host');
   }
-  // What a program without types gives, too: only `true` lets in.
+  // A program without types may give anything: only `true` lets a request in.
   const verdict: unknown = authorize === undefined ? true : await authorize(request);
-  // One response may be the verdict on many requests, but a body is read only once.
+  // A program may give one response for many requests, but a body can be read only once.
   if (verdict instanceof Response) return verdict.clone();
-  if (verdict !== true) throw new Refusal(403, 'you may not see this');
+  if (verdict !== true) throw new Refusal(403, 'access denied');
   return undefined;
 }
 
 /**
- * For requests for data; the page itself says nothing.
- * @throws {Refusal}
+ * For requests for data; the page itself holds no secret.
+ * @throws {Refusal} without the right token
  */
 export function checkBearer(request: Request, { token }: ResolvedView): void {
   if (token === undefined) return;
@@ -32,8 +32,8 @@ export function checkBearer(request: Request, { token }: ResolvedView): void {
 }
 
 /**
- * A change comes from a page of this origin, as JSON, which no form of another site can send.
- * @throws {Refusal}
+ * A change must come from a page of this origin, as JSON, which no form of another site can send.
+ * @throws {Refusal} for any other request
  */
 export function checkChange(request: Request, { actions, origin }: ResolvedView): void {
   if (!actions) throw new Refusal(403, 'this view is read-only');
@@ -45,7 +45,7 @@ export function checkChange(request: Request, { actions, origin }: ResolvedView)
     throw new Refusal(403, 'changes are made from the page itself');
 }
 
-/** Browsers say where a request comes from; what says neither is none of the page. */
+/** Browsers send the origin of a request. A request without an origin is not from the page. */
 function isSameOrigin(request: Request, own: string | undefined): boolean {
   const site = request.headers.get('sec-fetch-site');
   if (site !== null) return site === 'same-origin';

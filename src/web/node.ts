@@ -13,13 +13,13 @@ import type { WebHandler } from './web-view.js';
 
 /** A request of `node:http`, or of a framework that has parsed its body or changed its URL. */
 export type NodeRequest = IncomingMessage & {
-  /** What a framework's parser has made of a body that it has read. */
+  /** The body, if a framework has read and parsed it. */
   readonly body?: unknown;
-  /** The URL before a framework cut off where it mounts the handler. */
+  /** The URL with the path under which a framework mounts the handler. */
   readonly originalUrl?: string;
 };
 
-/** What `node:http`, Connect, Express and NestJS call with a request. */
+/** A listener for requests of `node:http`, Connect, Express and NestJS. */
 export type NodeListener = (
   request: NodeRequest,
   response: ServerResponse,
@@ -98,7 +98,7 @@ export function koaView(
 
 type Serve = (...call: Parameters<NodeListener>) => Promise<void>;
 
-/** What it gives never rejects: an error ends the response that it is about, and no other. */
+/** The returned function never rejects: an error ends only the response to its request. */
 function serverOf(handler: WebHandler): Serve {
   const report = reporter(handler.onError, systemClock);
   return async (request, response, next = () => response.writeHead(500).end()) => {
@@ -107,7 +107,7 @@ function serverOf(handler: WebHandler): Serve {
       response.once('close', () => ended.abort());
       const answered = await answerTo(handler, request, ended.signal);
       await send(answered, response, (error) => {
-        // A client that leaves in the middle is no error.
+        // A disconnect of the client is no error.
         if (!ended.signal.aborted) report(error);
       });
     } catch (error) {
@@ -136,9 +136,9 @@ async function send(
   response: ServerResponse,
   onBroken: (error: unknown) => void,
 ): Promise<void> {
-  // A body that has been read cannot be sent: this is known before the headers leave.
+  // It fails for a body that has been read, so before the headers leave.
   const source = body === null ? undefined : Readable.fromWeb(body).once('error', onBroken);
-  // Something else has answered meanwhile: a time limit of the framework, for example.
+  // The framework has answered meanwhile, for example after a time limit.
   if (response.headersSent) return void source?.destroy();
   for (const cookie of headers.getSetCookie()) response.appendHeader('set-cookie', cookie);
   const others = [...headers].filter(([name]) => name !== 'set-cookie');
@@ -149,7 +149,7 @@ async function send(
 
 function webRequest(request: NodeRequest, signal: AbortSignal): Request {
   const { method = 'GET', headers } = request;
-  // `Request` has none of them: https://fetch.spec.whatwg.org/#forbidden-method
+  // `Request` refuses these methods: https://fetch.spec.whatwg.org/#forbidden-method
   if (/^(?:CONNECT|TRACE|TRACK)$/i.test(method)) throw new Refusal(501, `no ${method} here`);
   const url = urlOf(request);
   const lines = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
@@ -160,8 +160,8 @@ function webRequest(request: NodeRequest, signal: AbortSignal): Request {
 }
 
 /**
- * The URL that a request is for: https://www.rfc-editor.org/rfc/rfc9112#section-3.3. In absolute
- * form the target names the host, whatever `Host` says.
+ * The URL of a request: https://www.rfc-editor.org/rfc/rfc9112#section-3.3. A target in absolute
+ * form names the host, whatever `Host` says.
  */
 function urlOf(request: NodeRequest): URL {
   const target = targetOf(request);
@@ -174,7 +174,7 @@ function urlOf(request: NodeRequest): URL {
   throw new Refusal(400, 'expected a valid request target and Host');
 }
 
-/** Without user, path or anything else that a URL may have. */
+/** A host and port, without any other component of a URL. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 
 function targetOf({ originalUrl, url = '/' }: NodeRequest): string {
@@ -188,7 +188,7 @@ function isAbsolute(target: string): boolean {
   return /^https?:\/\//i.test(target);
 }
 
-/** A body that a framework has read already is written again. */
+/** If a framework has read the body, it is written as JSON again. */
 function bodyOf(request: NodeRequest): ReadableStream<Uint8Array> | string {
   return request.readableEnded ? JSON.stringify(request.body) : Readable.toWeb(request);
 }

@@ -1,52 +1,51 @@
 import { checkOptions } from '../arguments/known-options.js';
 import { formatValue } from '../arguments/shown.js';
-import { rangeError, typeError } from '../arguments/validation.js';
+import { checkType, rangeError, typeError } from '../arguments/validation.js';
 import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
 /** The options of `webView`. */
 export interface WebViewOptions {
-  /** As in `SemaphoreOptions`: semaphores with this prefix are shown. Default `redsem`. */
+  /** The view shows the semaphores with this prefix, as in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string | undefined;
   /**
    * The path under which browsers see the view: `/semaphores` for
    * `https://example.com/semaphores/`. Default: the root.
    */
   readonly basePath?: string | undefined;
-  /** Whether limits can be changed and tickets revoked here. Default false: only looking. */
+  /** Whether the view can change limits and revoke tickets. Default false: it only shows. */
   readonly actions?: boolean | undefined;
   /**
-   * Asked before every request is served, page and style included: `true` lets it in, `false`
-   * refuses it with 403, a `Response` is sent instead, to a login for example. If it throws, the
-   * answer is 500 and `onError` gets the error. Default: every request that reaches the handler.
+   * Called before every request is served, also for the page and its style: `true` lets the request
+   * in, `false` refuses it with 403, and a `Response` is sent instead, for example to a login. If
+   * it throws, the answer is 500 and `onError` gets the error. Default: every request is let in.
    */
   readonly authorize?:
     ((request: Request) => boolean | Response | Promise<boolean | Response>) | undefined;
   /**
-   * What requests for data must have as `Authorization: Bearer …`, at least 16 characters; the page
-   * asks for it. It is compared in constant time. Default: none is asked for.
+   * The token that requests for data must have as `Authorization: Bearer …`, at least 16
+   * characters; the page asks for it. It is compared in constant time. Default: no token is needed.
    */
   readonly token?: string | undefined;
   /**
-   * The values of `Host` that are served, with their port unless it is the default one: every other
-   * is refused with 421, against DNS rebinding (https://en.wikipedia.org/wiki/DNS_rebinding).
-   * Default: any, because the server around it has its own check.
+   * The values of `Host` that are served, with their port unless it is the default port. Any other
+   * value is refused with 421, against DNS rebinding (https://en.wikipedia.org/wiki/DNS_rebinding).
+   * Default: any, because the server around the view has its own check.
    */
   readonly hosts?: readonly string[] | undefined;
   /**
    * The scheme and host under which browsers see the view, `https://ops.example.com`, behind a
-   * proxy: `request.url` in `authorize` has them, and changes come from there. Default:
-   * those of the request; the bridges of `redsem/web/node` take them from `Host` and the
-   * connection.
+   * proxy: `request.url` in `authorize` has them, and changes come from there. Default: scheme and
+   * host of the request; the bridges of `redsem/web/node` take them from `Host` and the connection.
    */
   readonly origin?: string | undefined;
   /**
-   * Gets what failed: what `authorize` threw, a change that the server did not make, a stream that
-   * broke. A server that is away is no failure of the view: its answers say so. What `onError`
-   * itself throws goes to `console.error`. Default: `console.error`, once a minute at most.
+   * Gets every failure: an error of `authorize`, a change that the server did not make, a broken
+   * stream. A server that is away is no failure of the view: its answers show it. An error of
+   * `onError` itself goes to `console.error`. Default: `console.error`, once a minute at most.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
-  /** Always in the list: needed on several masters, which have no list of names. */
+  /** Names that are always in the list: needed on several masters, which have no list of names. */
   readonly names?: readonly string[] | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock | undefined;
@@ -70,9 +69,7 @@ const OPTIONS: ReadonlySet<string> = new Set(
 export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);
   const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
-  if (typeof actions !== 'boolean') {
-    throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
-  }
+  checkType(typeof actions === 'boolean', 'actions', 'true or false', actions);
   if (authorize !== undefined) checkFunction('authorize', authorize);
   if (onError !== undefined) checkFunction('onError', onError);
   return {
@@ -127,9 +124,8 @@ function checkOrigin(origin: string): string {
 }
 
 function texts(option: string, value: unknown): readonly string[] {
-  if (Array.isArray(value))
-    return value.map((each) => text(option, each, 'an array of strings, got one with'));
-  throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
+  checkType(Array.isArray(value), option, 'an array of strings', value);
+  return value.map((each) => text(option, each, 'an array of strings, got one with'));
 }
 
 function text(option: string, value: unknown, expected = 'a string, got'): string {

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js';
 
-/** The default writes one failure in this time, in milliseconds. */
+/** The default writes at most one failure in this time, in milliseconds. */
 const SILENCE_MS = 60_000;
 
 /**

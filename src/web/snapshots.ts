@@ -13,18 +13,18 @@ import type {
   SlotState,
 } from './api-types.js';
 
-/** Rows of the list, and of each of the tables of one semaphore. */
+/** Most rows of the list, and of each table of a semaphore. */
 const MOST_ROWS = 1000;
 const MOST_ENTRIES = 5000;
 
-/** What the page shows of all, as of the last look. */
+/** The list of the page, as of the last look. */
 export function listSnapshot(sampler: Sampler, at: number, actions: boolean): ListSnapshot {
   const rows = sampler.semaphores.map((semaphore) => rowOf(sampler, semaphore));
   const semaphores = rows.toSorted(byPressure).slice(0, MOST_ROWS);
   return { at, server: serverState(sampler), actions, semaphores, total: rows.length };
 }
 
-/** What it shows of one. */
+/** The page of a semaphore, as of the last look. */
 export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
   const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
   const { holders = [], waiters = [], groupLimit, budgets = {} } = semaphore.detail ?? {};
@@ -37,7 +37,7 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
     slots: holders.flatMap(slotsOf).slice(0, MOST_ENTRIES),
     queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, rate)),
     history: sampler.history(name),
-    losses: sampler.losses(name),
+    losses: sampler.losses.of(name),
     groups: groupsOf(holders, waiters, groupLimit),
     budgets,
   };
@@ -60,7 +60,7 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
     waiting,
     over: Math.max(0, held - (limit ?? held)),
     oldestWait,
-    // How many are wanted for each that there is.
+    // The wanted permits for each permit of the limit.
     pressure: (held + waiting) / Math.max(1, limit ?? 1),
     ...(rate !== undefined && { rate }),
     ...(error !== undefined && { error }),
@@ -74,11 +74,11 @@ function byPressure(one: SemaphoreRow, other: SemaphoreRow): number {
 
 function slotsOf({ id, slots, label, heldFor, expiresIn, fencingToken }: HolderState): SlotState[] {
   const ticket = { holderId: id, label, heldFor, expiresIn, fencingToken };
-  // One ticket may have millions.
+  // A ticket may have millions of slots.
   return slots.slice(0, MOST_ENTRIES).map((slot) => ({ slot, ...ticket }));
 }
 
-/** `rate`: grants per second that were seen. */
+/** `rate`: grants per second. */
 function queued(waiter: WaiterState, rate = 0): QueuedRequest {
   const { id, position, permits, waitingFor, label, group, priority } = waiter;
   return {
@@ -95,7 +95,7 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
 
 const NONE = { waiting: 0, weight: 0 };
 
-/** The groups that hold or wait; shares are of the waiting ones of the highest priority. */
+/** The groups that hold or wait; only waiting groups of the highest priority have a share. */
 function groupsOf(
   holders: readonly HolderState[],
   waiters: readonly WaiterState[],

@@ -14,13 +14,13 @@ import { reporter } from './reporter.js';
 import { pageAssets } from './page/assets.js';
 import { detailOf, listSnapshot } from './snapshots.js';
 
-/** Streams that one view serves at once: each is a connection of a page. */
+/** Most streams of a view at once: each is a connection of a page. */
 const MOST_STREAMS = 100;
 
-/** What serves a request in the way of `fetch`; that of `webView` never rejects. */
+/** Serves a request in the way of `fetch`. The handler of `webView` never rejects. */
 export interface WebHandler {
   (request: Request): Promise<Response>;
-  /** Gets from a bridge what fails after the handler has answered. Default: `console.error`. */
+  /** Gets the failures of a bridge after the handler has answered. Default: `console.error`. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -31,12 +31,12 @@ const FILES = {
 } as const;
 
 /**
- * A page that shows all semaphores live, who holds and who waits, and, with `actions: true`,
- * changes limits and revokes tickets. The handler is the one of the web platform: Hono, Bun, Deno
+ * A page that shows all semaphores live, with their holders and waiters, and, with `actions: true`,
+ * changes limits and revokes tickets. The handler is a handler of the web platform: Hono, Bun, Deno
  * and Next.js take it as it is, Express, NestJS, Fastify and Koa by `redsem/web/node`. It sets no
- * cookie and loads nothing from elsewhere. However many pages are open, the server gets at most 5
- * calls a second from each process; none when none is open. Whatever fails, the handler answers:
- * see `onError`.
+ * cookie and loads nothing from elsewhere. Whatever the number of open pages, the server gets at
+ * most 5 calls a second from each process; without an open page it gets none. The handler answers
+ * also after a failure: see `onError`.
  * @param target as for a `Semaphore`
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
  */
@@ -47,7 +47,7 @@ export function webView(target: RedisTarget | Backend, options: WebViewOptions =
 }
 
 class ViewServer {
-  /** Gives what failed to `onError`. */
+  /** Gives an error to `onError`. */
   readonly report: (error: unknown) => void;
   readonly #target: RedisTarget | Backend;
   readonly #view: ResolvedView;
@@ -69,7 +69,7 @@ class ViewServer {
       const request = seenFrom(this.#view.origin, given);
       const response = (await admit(request, this.#view)) ?? (await this.#route(request));
       if (request.method !== 'HEAD') return response;
-      // A copy of a response ends only with the other copies.
+      // A clone of a response ends only with the other clones.
       response.body?.cancel().catch(this.report);
       return new Response(null, response);
     } catch (error) {
@@ -103,8 +103,7 @@ class ViewServer {
     checkMethod(request, 'POST');
     checkChange(request, this.#view);
     const { prefix, clock } = this.#view;
-    const options = { prefix, ...(clock !== undefined && { clock }) };
-    return json(await makeChange(kind, request, this.#target, options));
+    return json(await makeChange(kind, request, this.#target, { prefix, clock }));
   }
 
   async #show(call: string, request: Request, name: string | undefined): Promise<Response> {
@@ -125,7 +124,7 @@ class ViewServer {
 
   #events(request: Request, name: string | undefined): Response {
     const type = 'text/event-stream; charset=utf-8';
-    // A proxy that gathers what it passes on would keep the events.
+    // A proxy that buffers responses would keep the events.
     const headers = { 'x-accel-buffering': 'no' };
     if (request.method === 'HEAD') return answer(null, type, 200, headers);
     if (this.#streams >= MOST_STREAMS) throw new Refusal(503, 'too many pages are open');
@@ -188,5 +187,5 @@ function checkMethod(request: Request, ...allowed: readonly string[]): void {
 }
 
 function notFound(): Refusal {
-  return new Refusal(404, 'there is nothing here');
+  return new Refusal(404, 'not found');
 }

@@ -52,7 +52,7 @@ function start(command: readonly string[], options: CliOptions): Program {
   return new Program(command, { ...options, env: environmentOf(options) });
 }
 
-/** The variables of a program, beside those of this process. */
+/** The variables of a program, beside the variables of this process. */
 export function environmentOf({ url = '', env }: Pick<CliOptions, 'url' | 'env'>) {
   return { ...process.env, REDIS_URL: url, ...PLAIN, ...env };
 }
@@ -69,7 +69,7 @@ export function describeOnTerminal(title: string, body: (server: () => TestServe
 
 type Open = (name: string, limit?: number, prefix?: string) => Semaphore;
 
-/** For the time of `body` semaphores of the test's own process, beside those of the program. */
+/** For the time of `body`: semaphores of this process, beside the semaphores of the program. */
 export async function withSemaphores(
   server: TestServer,
   body: (open: Open) => Promise<unknown>,

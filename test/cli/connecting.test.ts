@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { stub, useFakeTimers } from 'sinon';
 import { ioredisAdapter, nodeRedisAdapter } from '../../src/cli/clients.js';
-import { connectBy } from '../../src/cli/connect.js';
+import { connect } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
 import { withTimeout } from '../../src/cli/with-timeout.js';
 import type { ClientAdapter, Server } from '../../src/cli/clients.js';
@@ -44,17 +44,17 @@ describe('connecting of redsem', () => {
     const adapter: ClientAdapter = ({ onError }) => {
       const outcome = outcomes.shift();
       events.push('create');
-      const connect = async (): Promise<unknown> => {
+      const open = async (): Promise<unknown> => {
         if (!(outcome instanceof Error)) return outcome === undefined ? 0 : never();
         onError(outcome);
         // Some say no more than this.
         throw new Error('Connection is closed.');
       };
       const server: Pick<Server, 'disconnect'> = { disconnect: () => events.push('disconnect') };
-      return { ...(server as Server), connect };
+      return { ...(server as Server), connect: open };
     };
     const given = { ...settings, tls: secure ? {} : undefined };
-    const result = await connectBy(adapter, given, Infinity).then(
+    const result = await connect(given, Infinity, adapter).then(
       () => 'connected',
       (error: unknown) => String(error),
     );

@@ -65,7 +65,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     await withSemaphores(server(), async (open) => {
       for (const name of ODD_NAMES) await open(name, 1, 'odd*[prefix').acquire();
       await open('of another', 1, 'oddly-[prefix').acquire();
-      await server().command('SET', 'odd*[prefix:{no%20name}:info', 'of somebody else');
+      await server().command('SET', 'odd*[prefix:{no%20name}:info', 'of another program');
       const names = ODD_NAMES.toSorted();
       expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
       const { stdout } = await call('list', ...prefix, '-0');

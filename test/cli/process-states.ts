@@ -19,7 +19,7 @@ export function familyOf(root: number | undefined): ProcessState[] {
   return family;
 }
 
-/** The first process of a program among those that descend from a process. */
+/** The first process of a program among the descendants of a process. */
 export function findUnder(root: number | undefined, program: string): number {
   const found = familyOf(root).find((each) => each.program === program);
   if (found === undefined) throw new Error(`no ${program} runs there`);

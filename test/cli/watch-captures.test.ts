@@ -71,7 +71,6 @@ const VIEW: View = {
   ticketTimes,
 };
 const ONE: View = { ...VIEW, name: 'video-encoders', watched: MANY.slice(0, 1), order: 0 };
-const LOST: View = { ...ONE, connected: false, now: NOW + 6100 };
 
 async function capture(lines: readonly Line[], columns: number, rows: number): Promise<string> {
   const terminal = new CapturedTerminal(columns, rows);
@@ -84,11 +83,8 @@ async function capture(lines: readonly Line[], columns: number, rows: number): P
 describe('captures of redsem watch in a terminal', () => {
   for (const [title, view, columns, rows] of [
     ['overview', VIEW, 80, 14],
-    ['overview', VIEW, 40, 12],
     ['detail', ONE, 120, 16],
     ['among the waiters', { ...ONE, selected: 30, filter: 'ER' }, 80, 24],
-    ['not connected', LOST, 40, 12],
-    ['help', { ...VIEW, help: true }, 40, 12],
   ] as const) {
     it(`${title}, ${columns} x ${rows}`, async () => {
       const shown = await capture(frame(view, { columns, rows }), columns, rows);

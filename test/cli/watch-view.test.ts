@@ -13,7 +13,7 @@ import { summaryOf } from './summaries.js';
 
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
-/** What a sampler saw: it looks when the test asks for it, and when somebody begins to watch. */
+/** A sampler that looks when the test asks for it, and when a viewer begins to watch. */
 class FakeLooks implements Looks {
   summaries: readonly (SemaphoreSummary | Unreadable)[] = [];
   reachable = true;
@@ -68,7 +68,7 @@ function asSeen(summary: SemaphoreSummary | Unreadable): WatchedSemaphore {
   return semaphore;
 }
 
-/** The view without a terminal: what is on the screen, and keys that are pressed. */
+/** The view without a terminal: its screen, and keys that a test presses. */
 class View {
   /** Each change that was made, and what the next ones give. */
   readonly made: unknown[] = [];
@@ -219,7 +219,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('type what rows must contain').and.to.contain('filter: R 2');
     expect(orders(1)).to.deep.equal(['2']);
     // That was a letter of the filter.
-    expect(view.text).to.contain('nobody here contains R 2s');
+    expect(view.text).to.contain('no holder or waiter contains R 2s');
     view.press(`\u007f${ENTER}`);
     expect(orders(1)).to.deep.equal(['2']);
     view.press(ESCAPE);
@@ -234,28 +234,6 @@ describe('the full screen of redsem watch', () => {
     // In the help each key closes it, and does nothing else.
     view.press(ENTER);
     expect(view.text).to.contain('3 semaphores');
-  });
-
-  it('says at once that the numbers are old, and continues when they are not', async () => {
-    await open([summaryOf('gpus', 3, 2)], 'gpus');
-    const [header] = view.lines;
-    expect(header).to.match(
-      /^redsem watch +redis:\/\/server · every 1s · \d\d:\d\d:\d\d · connected$/,
-    );
-    // As soon as the client says so, though no look has ended.
-    view.connected = false;
-    await clock.tickAsync(4000);
-    expect(view.lines[0]).to.match(/ · not connected, 4s old$/);
-    expect(view.text).to.contain('gpus · 2 of 3 held');
-    view.connected = true;
-    Object.assign(view.looks, { reachable: false, trouble: 'LOADING' });
-    view.looks.look();
-    expect(view.lines[0]).to.match(/ · no answer, 4s old$/);
-    expect(view.text).to.contain('LOADING');
-    Object.assign(view.looks, { reachable: true, trouble: undefined });
-    view.looks.look();
-    expect(view.lines[0]).to.match(/ · connected$/);
-    expect(view.text).not.to.contain('LOADING');
   });
 
   it('changes the limit, pauses and resumes, each after a question', async () => {
@@ -274,7 +252,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('limit: expected a whole number, 0 or more, got ""');
     await pressAndLook(ENTER);
     view.press('p');
-    expect(view.text).to.contain('Pause gpus? Nobody new gets a permit. y/N');
+    expect(view.text).to.contain('Pause gpus? No request gets a permit. y/N');
     await pressAndLook('y');
     view.find(summaryOf('gpus', 0, 2));
     expect(view.text).to.contain('gpus · paused, 2 held');
@@ -304,7 +282,7 @@ describe('the full screen of redsem watch', () => {
     await pressAndLook('rY');
     expect(view.text).to.contain('NOPERM this user has no permissions');
     view.find(summaryOf('gpus', 3, 0));
-    expect(view.text).to.contain('nobody holds a permit, nobody waits');
+    expect(view.text).to.contain('no permit is held, no request waits');
     await pressAndLook('ry');
     expect(view.made).to.have.length(3);
   });

@@ -58,7 +58,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
         /^grants\/s {2}max +\d+ .*[▁-█]/m,
         /^the test +1 +\S+ +1 +\S+$/m,
       );
-      // Full, and somebody waits: red.
+      // Full, with a waiter: red.
       expect(watching.stdout).to.contain('\u001b[1;31m████');
       // Down to the second one, which goes to the waiter.
       watching.type('\u001b[Br');
@@ -160,21 +160,19 @@ describeWithServer('redsem watch in a pipe', (server) => {
     });
   });
 
-  for (const client of ['redis', 'ioredis']) {
-    it(`says why a look failed, connects again, and ends quietly once its reader has gone, through ${client}`, async () => {
-      const watching = watch('--client', client, client);
-      await watching.shows('held=0 limit=?');
-      await server().kill();
-      await eventually(() => expect(watching.stderr).to.match(/^redsem: \S/));
-      await server().restart();
-      await withSemaphore(server(), client, 2, async (own) => {
-        await own.acquire();
-        await watching.shows('held=1 limit=2');
-      });
-      watching.child.stdout?.destroy();
-      expect(await watching.result).to.include({ code: 141, signal: null });
+  it('says why a look failed, connects again, and ends quietly once its reader has gone', async () => {
+    const watching = watch('again');
+    await watching.shows('held=0 limit=?');
+    await server().kill();
+    await eventually(() => expect(watching.stderr).to.match(/^redsem: \S/));
+    await server().restart();
+    await withSemaphore(server(), 'again', 2, async (own) => {
+      await own.acquire();
+      await watching.shows('held=1 limit=2');
     });
-  }
+    watching.child.stdout?.destroy();
+    expect(await watching.result).to.include({ code: 141, signal: null });
+  });
 });
 
 (existsSync('/dev/full') ? it : it.skip)('redsem says when a disk is full, if it can', async () => {

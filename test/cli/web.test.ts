@@ -8,18 +8,29 @@ import { makeTemporaryFolder } from '../support/temporary-folder.js';
 import { startFromSources, withSemaphore } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
-const ANY_PORT = ['--listen', '127.0.0.1:0'];
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
 
 async function startWeb(url: string, ...args: string[]) {
-  const program = startFromSources(['web', ...args], { url });
+  const program = startFromSources(['web', '--listen', '127.0.0.1:0', ...args], { url });
   await program.shows(/^http:\S+\n/);
   const [, address = ''] = /^(http:\S+)\n/.exec(program.stdout) ?? [];
-  const token = /^token: (\S+)\n/m.exec(program.stdout)?.[1];
-  return { program, address, token };
+  const printed = /^token: (\S+)\n/m.exec(program.stdout)?.[1];
+  const get = (path: string, token?: string): Promise<Response> =>
+    fetch(address + path, token === undefined ? {} : { headers: bearer(token) });
+  const setLimit = (name: string, token = ''): Promise<Response> =>
+    fetch(`${address}api/limit`, {
+      method: 'POST',
+      headers: { ...SAME_ORIGIN, ...bearer(token) },
+      body: JSON.stringify({ name, limit: 9 }),
+    });
+  return { program, address, printed, get, setLimit };
 }
 
-/** `fetch` sends no Host of one's own. */
+function bearer(token: string) {
+  return { authorization: `Bearer ${token}` };
+}
+
+/** `fetch` sends no other Host. */
 function statusUnder(address: string, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(address, { headers: { host } }, (response) => {
@@ -33,26 +44,19 @@ describeWithServer('redsem web', (server) => {
   it('prints its URL and a token once, shows and follows all with it, and ends by a signal', async () => {
     await withSemaphore(server(), 'jobs', 2, async (jobs) => {
       const handle = await jobs.acquire();
-      const { program, address, token } = await startWeb(server().url, ...ANY_PORT);
-      expect(token).to.match(/^[\w-]{32}$/);
-      expect((await fetch(address)).status).to.equal(200);
-      expect((await fetch(`${address}api/list`)).status).to.equal(401);
-      expect((await fetch(`${address}api/list?token=${token}`)).status).to.equal(401);
-      const headers = { authorization: `Bearer ${token}` };
-      const list: unknown = await (await fetch(`${address}api/list`, { headers })).json();
+      const { program, printed = '', get, setLimit } = await startWeb(server().url);
+      expect(printed).to.match(/^[\w-]{32}$/);
+      expect((await get('')).status).to.equal(200);
+      expect((await get('api/list')).status).to.equal(401);
+      expect((await get(`api/list?token=${printed}`)).status).to.equal(401);
+      const list: unknown = await (await get('api/list', printed)).json();
       expect(list).to.have.nested.property('semaphores[0].name', 'jobs');
-      const change = await fetch(`${address}api/limit`, {
-        method: 'POST',
-        headers: { ...headers, ...SAME_ORIGIN },
-        body: JSON.stringify({ name: 'jobs', limit: 9 }),
-      });
-      expect(change.status).to.equal(403);
+      expect((await setLimit('jobs', printed)).status).to.equal(403);
       // A page that is open does not keep it.
-      const page = await fetch(`${address}api/events`, { headers });
-      await page.body?.getReader().read();
+      await (await get('api/events', printed)).body?.getReader().read();
       const { code, stdout, stderr } = await program.end('SIGINT');
       expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-      expect(stdout.split(token ?? '')).to.have.length(2);
+      expect(stdout.split(printed)).to.have.length(2);
       expect(await jobs.inspect()).to.include({ limit: 2, limitFrom: 'caller' });
       await handle.release();
     });
@@ -60,18 +64,15 @@ describeWithServer('redsem web', (server) => {
 
   it('changes with --actions and the token, under its own names alone', async () => {
     await withSemaphore(server(), 'changed', 2, async (jobs) => {
-      const file = join(makeTemporaryFolder(), 'token');
-      writeFileSync(file, 'a-token-from-a-file-0123456789\n');
+      const [file, given] = [
+        join(makeTemporaryFolder(), 'token'),
+        'a-token-from-a-file-0123456789',
+      ];
+      writeFileSync(file, `${given}\n`);
       const args = ['--actions', '--token-file', file, '--host', 'ops.example'];
-      const { program, address, token } = await startWeb(server().url, ...ANY_PORT, ...args);
-      expect(token, 'one that was given is not printed').to.equal(undefined);
-      const authorization = 'Bearer a-token-from-a-file-0123456789';
-      const change = await fetch(`${address}api/limit`, {
-        method: 'POST',
-        headers: { ...SAME_ORIGIN, authorization },
-        body: JSON.stringify({ name: 'changed', limit: 9 }),
-      });
-      expect(await change.json()).to.deep.equal({ changed: true });
+      const { program, address, printed, setLimit } = await startWeb(server().url, ...args);
+      expect(printed, 'a given token').to.equal(undefined);
+      expect(await (await setLimit('changed', given)).json()).to.deep.equal({ changed: true });
       expect(await jobs.inspect()).to.include({ limit: 9 });
       const { port } = new URL(address);
       const own = ['ops.example', `ops.example:${port}`, `localhost:${port}`, `[::1]:${port}`];
@@ -96,8 +97,8 @@ describeWithServer('redsem web', (server) => {
       [['--listen', '127.0.0.1'], /--listen: expected ADDRESS:PORT/],
       [['--listen', '127.0.0.1:65536'], /--listen: expected ADDRESS:PORT/],
       [['--actions', '--read-only'], /--read-only: expected without --actions/],
-      [['--token', 'short', ...ANY_PORT], /token: expected 16 printable/],
-      [['--token-file', '/nonexistent', ...ANY_PORT], /--token-file: ENOENT/],
+      [['--listen', '127.0.0.1:0', '--token', 'short'], /token: expected 16 printable/],
+      [['--listen', '127.0.0.1:0', '--token-file', '/nonexistent'], /--token-file: ENOENT/],
     ];
     for (const [args, message] of cases) {
       const { code, stdout, stderr } = await redsemHere(['web', ...args], { url: server().url });

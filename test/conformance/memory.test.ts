@@ -4,6 +4,6 @@ import { semaphoreSuite } from './semaphore-suite.js';
 
 describe('conformance', () => {
   semaphoreSuite(memoryRow());
-  // On a clock that only the cases move, only those that do.
+  // Cases that move the clock, on a clock that nothing else moves.
   semaphoreSuite(memoryRow(new ManualClock()), { only: 'time' });
 });

@@ -4,7 +4,7 @@ import type { TestServer } from '../support/redis-server.js';
 
 export type Target = RedisTarget | Backend;
 
-/** What a case may need beyond a target. */
+/** A need of a case beyond a target. */
 export type Ability =
   /** Its data are Redis keys. */
   | 'keys'
@@ -26,7 +26,10 @@ export type Ability =
    */
   | 'time';
 
-/** What a row cannot do, and why. Its title says so, and it leaves out the cases that need it. */
+/**
+ * Missing abilities of a row, with reasons. Its title names them, and it leaves out the cases that
+ * need them.
+ */
 export type Lacks = Partial<Record<Ability, string>>;
 
 /** One backend, reached in one way. */
@@ -47,6 +50,8 @@ export interface Place {
   readonly tickets: TicketTampering;
   /** With the ability 'keys'. */
   readonly keys?: KeyView;
+  /** The client of this row puts it before each key. */
+  readonly keyPrefix?: string;
   /** With the ability 'server'. */
   readonly server?: TestServer;
   close(): Promise<void>;
@@ -72,13 +77,7 @@ export interface TicketTampering {
   age(key: SemaphoreKey, id: string, left: number): Promise<void>;
 }
 
-export interface KeyView {
-  /**
-   * Every key that begins so, by its full name, with its milliseconds to live; -1 without expiry.
-   */
-  list(start: string): Promise<ReadonlyMap<string, number>>;
-  delete(...keys: string[]): Promise<void>;
-  setString(key: string, value: string): Promise<void>;
-  copy(from: string, to: string): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
-}
+/**
+ * Every key that begins so, by its full name, with its milliseconds to live; -1 without expiry.
+ */
+export type KeyView = (start: string) => Promise<ReadonlyMap<string, number>>;

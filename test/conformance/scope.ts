@@ -3,6 +3,7 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
+  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
@@ -22,7 +23,7 @@ const retry = { min: 5, max: 20 };
 let names = 0;
 
 /**
- * What one case works with: fresh names, semaphores that are closed after it, time, and the data
+ * The tools of one case: fresh names, semaphores that are closed after it, time, and the data
  * underneath.
  */
 export class Scope {
@@ -104,12 +105,13 @@ export class Scope {
    * to live.
    */
   async ownKeys(name: string = this.name): Promise<ReadonlyMap<string, number>> {
-    const keys = await this.keys.list(`${DEFAULT_PREFIX}:{${name}}:`);
+    const keys = await this.keys(`${DEFAULT_PREFIX}:{${name}}:`);
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
   }
 
-  ownKey(part: string, name: string = this.name): string {
-    return `${DEFAULT_PREFIX}:{${name}}:${part}`;
+  /** As the server knows it. */
+  ownKey(part: string): string {
+    return `${this.#place.keyPrefix ?? ''}${DEFAULT_PREFIX}:{${this.name}}:${part}`;
   }
 
   /** Resolves once `count` requests wait in the queue of this case's semaphore. */
@@ -130,7 +132,7 @@ export class Scope {
     return this.#passage === undefined ? promise : this.#passage.within(duration, promise);
   }
 
-  /** Closes what was made; nothing of it may stay behind. */
+  /** Closes every semaphore; nothing of it may stay behind. */
   async end(): Promise<void> {
     await Promise.all(this.#toClose.map((each) => each.close()));
   }
@@ -156,7 +158,7 @@ export class Scope {
   }
 
   async #assertNoKeys(keys: KeyView, start: string): Promise<void> {
-    const left = [...(await keys.list(start))];
+    const left = [...(await keys(start))];
     // What repeated calls must know ends by itself.
     const stays = ([key, life]: [string, number]): boolean =>
       partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
@@ -196,13 +198,35 @@ export async function untilState(
   });
 }
 
+/**
+ * Queues one request after the other, and releases when all wait: the letters in the order in which
+ * they were served. `onAllWait` looks at the queue.
+ */
+export async function servedInTurn(
+  scope: Scope,
+  requests: readonly (readonly [letter: string, by: Semaphore, options?: AcquireOptions])[],
+  onAllWait?: () => Promise<void>,
+): Promise<string> {
+  const holder = await scope.elsewhere().acquire();
+  let served = '';
+  const ends: Promise<void>[] = [];
+  for (const [letter, by, options] of requests) {
+    ends.push(by.use(() => void (served += letter), options));
+    await scope.untilWaiting(ends.length);
+  }
+  await onAllWait?.();
+  await holder.release();
+  await Promise.all(ends);
+  return served;
+}
+
 /** The semaphore under a key of the keyed mutex of a case. */
 export function underKey(scope: Scope, key: string, elsewhere = true): Semaphore {
   const name = `keyed:${scope.name}:${key}`;
   return elsewhere ? scope.elsewhere({}, name) : scope.semaphore({}, name);
 }
 
-/** Resolves once each key, a letter, has `held` holders and nobody waits for it. */
+/** Resolves once each key, a letter, has `held` holders and no waiter. */
 export async function untilHeld(scope: Scope, keys: string, held: number): Promise<void> {
   for (const key of keys) await untilState(underKey(scope, key), { held, waiting: 0 });
 }

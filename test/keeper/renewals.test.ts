@@ -87,17 +87,6 @@ describe('a permit that a keeper renews', () => {
     expect(await other.tryAcquire()).to.be.an('object');
   });
 
-  it('is lost without a keeper', async () => {
-    const handle = await hold(new Semaphore(threads.backend, 'render', { limit: 1, ttl: TTL }));
-    threads.main.isBlocked = true;
-    await threads.time.advance(TTL);
-    expect(await other.tryAcquire()).to.be.an('object');
-    expect(handle.held).to.equal(false);
-    threads.main.unblock();
-    await threads.time.advance(1);
-    expect(lost).to.deep.equal(['expired']);
-  });
-
   it('is given up when the loop is blocked for too long, before its ticket expires', async () => {
     begin(1500);
     const handle = await hold();
@@ -145,18 +134,6 @@ describe('a permit that a keeper renews', () => {
     threads.main.unblock();
     expect(handle.held).to.equal(true);
     expect(lost).to.deep.equal([]);
-  });
-
-  it('is lost at once, in a blocked loop too, when an operator revokes it', async () => {
-    const handle = await hold();
-    threads.main.isBlocked = true;
-    await other.revoke(handle.id);
-    await threads.time.advance(TTL / 2);
-    expect(handle.held).to.equal(false);
-    expect(() => handle.assertHeld()).to.throw('revoked');
-    threads.main.unblock();
-    await threads.time.advance(TTL);
-    expect(lost).to.deep.equal(['revoked']);
   });
 
   it('is not renewed after its release, though the order to stop is on its way', async () => {
@@ -239,15 +216,15 @@ describe('a permit that a keeper renews', () => {
   it('is renewed by this thread when the keeper is full, until it has room', async () => {
     threads.isSlow = true;
     const keep = threads.open(KEPT);
-    const places = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
+    const kept = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
     const handles = [await hold(open({ limit: 2 })), await hold(open({ limit: 2 }))];
     await threads.time.advance(10 * TTL);
     expect(threads.warnings).to.deep.equal([`has ${MOST_LEASES} permits already`]);
     expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
     threads.discard();
-    for (const place of [4711, MOST_LEASES - 1]) {
-      places[place]?.stop();
-      threads.tell({ what: 'free', place });
+    for (const index of [4711, MOST_LEASES - 1]) {
+      kept[index]?.stop();
+      threads.tell({ what: 'free', index });
     }
     threads.isSlow = false;
     await threads.time.advance(TTL);
@@ -346,14 +323,14 @@ describe('a permit that a keeper renews', () => {
   });
 
   it('travels with others, 500 in a call, whichever semaphore object it is of', async () => {
-    const semaphores = Array.from({ length: 10 }, () => open({ limit: 10_000 }));
+    const semaphores = Array.from({ length: 4 }, () => open({ limit: 2000 }));
     const handles = await Promise.all(
-      semaphores.flatMap((semaphore) => Array.from({ length: 1000 }, () => semaphore.acquire())),
+      semaphores.flatMap((semaphore) => Array.from({ length: 500 }, () => semaphore.acquire())),
     );
     await threads.time.advance(1.2 * TTL);
     const sizes = threads.renewals.map(({ ids }) => ids.length);
     expect(Math.max(...sizes)).to.be.within(400, 1000);
-    expect(new Set(threads.renewals.flatMap(({ ids }) => ids))).to.have.lengthOf(10_000);
+    expect(new Set(threads.renewals.flatMap(({ ids }) => ids))).to.have.lengthOf(2000);
     await Promise.all(handles.map((handle) => handle.release()));
     const renewals = threads.by('keeper');
     await threads.time.advance(2 * TTL);
@@ -381,25 +358,18 @@ describe('a permit that a keeper renews', () => {
     expect(threads.by('keeper')).to.be.at.least(12);
   });
 
-  it('is renewed after it was adopted', async () => {
+  it('is renewed in a blocked loop after an adoption, and after a pushed grant', async () => {
     const given = (await other.tryAcquire())?.toJSON();
-    const semaphore = open();
-    const handle = given && (await semaphore.adopt(given));
+    const adopted = given && (await open().adopt(given));
     await block(4 * TTL);
     threads.main.unblock();
-    expect(handle?.held).to.equal(true);
-    expect(await handle?.release()).to.equal(true);
-  });
-
-  it('was granted by a push: its short claim is renewed in time', async () => {
-    const first = await other.tryAcquire();
     const waiting = hold();
     await threads.time.advance(1000);
-    await first?.release();
-    const handle = await waiting;
+    expect(await adopted?.release()).to.equal(true);
+    const pushed = await waiting;
     await block(4 * TTL);
     threads.main.unblock();
-    expect(handle.held).to.equal(true);
+    expect([pushed.held, lost]).to.deep.equal([true, []]);
   });
 
   it('leaves nothing behind', async () => {

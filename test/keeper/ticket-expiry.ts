@@ -4,7 +4,7 @@ import type { TestServer } from '../support/redis-server.js';
 export async function expiryOf(server: TestServer, name: string, id?: string): Promise<number> {
   const key = `redsem:{${name}}:tickets`;
   const found = (await server.command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
-  const place =
+  const index =
     id === undefined ? found.findIndex((each) => each.includes('.')) : found.indexOf(id);
-  return Number(found[place + 1]);
+  return Number(found[index + 1]);
 }

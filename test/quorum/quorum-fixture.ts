@@ -148,7 +148,7 @@ export class QuorumFixture {
   }
 }
 
-/** A node's part of a ticket that nobody ever has on a majority. */
+/** A node's part of a ticket that never has a majority. */
 export function stray() {
   const request: HoldRequest = {
     id: 'x.1',

@@ -15,7 +15,7 @@ describe('permits of an acquisition that failed', () => {
   });
 
   it('is undone on all nodes, and on silent ones as soon as they answer', async () => {
-    // The first call is executed, but nobody hears of it; then the node hangs.
+    // The node executes the first call, whose reply is lost; then the node hangs.
     for (const node of fixture.nodes.slice(1)) {
       let calls = 0;
       node.fate = () => (calls++ === 0 ? { request: 0, reply: undefined } : HUNG);

@@ -78,6 +78,8 @@ describe('an array of clients', () => {
         `permits: expected at most ${MAX_PERMITS_PER_CALL} on several masters, got ${permits}`,
       ],
       [semaphore.tryAcquire({ permits }), RangeError, 'permits: expected at most'],
+      [semaphore.tryAcquire({ group: 'a' }), TypeError, 'group: expected none, because'],
+      [semaphore.tryUse(() => 1, { cost: { a: 1 } }), TypeError, 'cost: expected none, because'],
     ] as const) {
       expect((await errorOf<Error>(asked, type)).message).to.include(message);
     }

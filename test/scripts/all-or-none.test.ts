@@ -19,8 +19,8 @@ describeOnBoth('all tickets or none', (make) => {
       const terms = { client: 'c', limit, ttl: 30_000, label: 'l', notAfter: undefined };
       return { ...terms, key, requests: [request(`c.${i + 1}`, 'try')] };
     });
-    const acquire10 = (change: (i: number) => Partial<AcquireCall> = () => ({})) =>
-      one.backend.acquireTogether?.(calls.map((call, i) => ({ ...call, ...change(i) })));
+    const acquire10 = (change: Partial<AcquireCall> = {}) =>
+      one.backend.acquireTogether?.(calls.map((call) => ({ ...call, ...change })));
     /** All that is there: every key as it is in Redis, byte by byte. */
     const state = (): Promise<unknown[]> => {
       if (!(one instanceof RedisFixture))
@@ -124,33 +124,17 @@ describeOnBoth('all tickets or none', (make) => {
 
   it('take one call if a ticket lives longer than usual', async () => {
     const { acquire10 } = severalOf();
-    const all = await acquire10(() => ({ ttl: 7 * HOUR }));
+    const all = await acquire10({ ttl: 7 * HOUR });
     expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
   });
 
-  it('are refused together once it is past the earliest time that any names', async () => {
+  it('are refused together once it is past their time', async () => {
     const { one, acquire10, state } = severalOf();
     const before = await state();
-    const all = await acquire10((i) => ({ notAfter: one.time.now + (i === 7 ? -1 : 1000) }));
+    const all = await acquire10({ notAfter: one.time.now - 1 });
     expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('late'));
     expect(await state()).to.deep.equal(before);
-    const inTime = await acquire10(() => ({ notAfter: one.time.now + 1 }));
+    const inTime = await acquire10({ notAfter: one.time.now + 1 });
     expect(inTime?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
-  });
-
-  it('are not asked for if one call cannot do it', async () => {
-    const { one, calls, acquire10 } = severalOf(3);
-    for (const requests of [
-      [],
-      [request('c.1')],
-      [request('c.1.2', 'try')],
-      [request('c.1', 'try'), request('c.2', 'try')],
-      [{ ...request('c.1', 'try'), arrival: 7 }],
-    ]) {
-      expect(await acquire10((i) => (i === 3 ? { requests } : {}))).to.equal(undefined);
-    }
-    const { key = one.key } = calls[0] ?? {};
-    expect(await acquire10(() => ({ key }))).to.equal(undefined);
-    if (one instanceof RedisFixture) expect(one.replies).to.deep.equal([]);
   });
 });

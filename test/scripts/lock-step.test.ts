@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 import type { Costs, Rate, RequestOrder } from '../../src/backends/backend.js';
-import { ticketId } from '../../src/backends/ticket-id.js';
+import { parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type Ask, LockStep, type Loss, type Member, type Terms } from './lock-step.js';
@@ -163,6 +163,13 @@ const HABITS: Readonly<Record<string, Habits>> = {
     costs: [{ tokens: 40 }, { tokens: 7, 'x-y.z_1': 3 }, undefined],
     acts: { ...OPERATIONS, otherTerms: 8, setBudget: 8, setGroupLimit: 6, lose: 3, stepBack: 0 },
   },
+  'free permits under rules that change': {
+    limit: 12,
+    longestPause: 25_000,
+    orders: [order('a'), order('b', 5), undefined],
+    costs: [{ tokens: 4 }, { tokens: 7, 'x-y.z_1': 1 }, undefined],
+    acts: { otherTerms: 8, otherRate: 4, setBudget: 4, setGroupLimit: 3, lose: 3, stepBack: 0 },
+  },
   'free slots and losses of data': { limit: 12, acts: { stall: 5, lose: 6 } },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
@@ -279,7 +286,8 @@ class Program {
       }
       case 'askTogether': {
         // Now and then a call that runs twice.
-        const id = dice < 70 ? this.#newId(mine, 1) : ([...held][first] ?? this.#newId(mine, 1));
+        const ofOne = [...held].filter((id) => parseTicketId(id)?.permits === 1);
+        const id = dice < 70 ? this.#newId(mine, 1) : (ofOne[first] ?? this.#newId(mine, 1));
         if (await pair.acquireTogether(member, id, late)) held.add(id);
         return;
       }
@@ -324,7 +332,7 @@ class Program {
         for (const each of this.#all) await this.#askAgain(each, [], 99);
         return pair.stepBack(10 * first);
       case 'lose': {
-        const losses: Loss[] = ['everything', 'tickets', 'queue'];
+        const losses: Loss[] = ['everything', 'tickets', 'queue', 'groups'];
         const asked = this.#all.flatMap((each) => [...each.waiting]);
         return pair.lose(losses[first % losses.length] ?? 'queue', asked);
       }
@@ -344,7 +352,9 @@ class Program {
     // A process asks again for all that it waits for; new requests may travel with those.
     const known = dice % 5 < 2 ? again(mine.waiting) : [];
     const twice = dice < 5 ? asks.slice(0, 1) : [];
-    await this.#acquire(mine, [...known, ...asks, ...twice]);
+    // Some travel alone: a free permit is granted by a usual path.
+    const calls = dice % 3 === 0 ? asks.map((ask) => [ask]) : [[...known, ...asks, ...twice]];
+    for (const call of calls) await this.#acquire(mine, call);
   }
 
   /** A call that runs twice: also for what is held already. */

@@ -40,6 +40,7 @@ const LOSSES = {
   everything: undefined,
   tickets: /^tickets$/,
   queue: /^(?:requests|queue|clients|parked|capped|flows?:.*)$/,
+  groups: /^groups$/,
 } as const;
 
 export type Loss = keyof typeof LOSSES;
@@ -215,9 +216,9 @@ export class LockStep {
     return { ...ours, verdicts };
   }
 
-  /** Whether it was granted. */
+  /** Whether it was granted. Such a call names no rules. */
   async acquireTogether(member: Member, id: string, notAfter?: number): Promise<boolean> {
-    const options = { ...this.#of(member), notAfter };
+    const options = { ...this.#plain(member), notAfter };
     const reply = await this.#both((side) => side.acquireTogether(id, options));
     return reply?.verdicts[0]?.kind === 'granted';
   }
@@ -314,6 +315,7 @@ export class LockStep {
     }
     const held = what === 'tickets' ? await memory.holders() : [];
     await redis.lose(...Object.keys(await redis.lives()).filter((part) => parts.test(part)));
+    if (what === 'groups') return;
     const gone = [...held, ...(what === 'queue' ? waiting : []), 'never.1'];
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
@@ -371,10 +373,14 @@ export class LockStep {
     }
   }
 
-  #of({ name: client, ttl, label }: Member): CallOptions {
-    const limit = this.#limits.get(client) ?? this.redis.fixture.limit;
-    const terms = this.#terms.get(client);
-    return { client, ttl, label, limit, rate: this.#rates.get(client), ...terms };
+  #of(member: Member): CallOptions {
+    const { name } = member;
+    return { ...this.#plain(member), rate: this.#rates.get(name), ...this.#terms.get(name) };
+  }
+
+  /** Without rules. */
+  #plain({ name: client, ttl, label }: Member): CallOptions {
+    return { client, ttl, label, limit: this.#limits.get(client) ?? this.redis.fixture.limit };
   }
 }
 

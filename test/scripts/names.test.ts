@@ -38,7 +38,7 @@ describeWithServer('names of semaphores, on Redis', (server) => {
     expect(now - before).to.be.within(3, 20);
   });
 
-  it('are those under the keyPrefix of an ioredis client', async () => {
+  it('are the names under the keyPrefix of an ioredis client', async () => {
     const client = open({ keyPrefix: 'app*:' });
     await new Semaphore(client, 'under it', { limit: 1 }).setLimit(2);
     expect(await listed(client)).to.deep.equal(['under it']);

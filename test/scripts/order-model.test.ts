@@ -27,7 +27,7 @@ const steps = fc.array(
   { maxLength: 120, size: 'max' },
 );
 
-/** The model, both backends, and who holds and waits by the model. */
+/** The model, both backends, and the holders and waiters by the model. */
 class Program {
   readonly #model = new OrderModel();
   readonly #sides: readonly PortFixture[];

@@ -35,7 +35,7 @@ async function queueUp(
   }
 }
 
-/** Releases what is held, oldest first, until that many were granted: their ids, in order. */
+/** Releases tickets, oldest first, until `count` requests were granted: their ids, in order. */
 async function grants(one: PortFixture, held: readonly string[], count = Infinity) {
   const granted: string[] = [];
   const all = [...held];
@@ -139,12 +139,12 @@ describeOnBoth('a bounded queue', (make) => {
 describeWithServer('the order, in Redis', (server) => {
   after(closeFixtures);
 
-  it('keeps nothing of two thousand groups that asked once, while others wait', async () => {
+  it('keeps nothing of five hundred groups that asked once, while others wait', async () => {
     const one = new RedisFixture(server(), { limit: 25 });
     let held = ids('c', 25);
     await one.acquire(held, { ttl: HOUR });
     await queueUp(one, numbered('first', 25), (id) => order(`user ${id}`));
-    for (let round = 0; round < 80; round += 1) {
+    for (let round = 0; round < 20; round += 1) {
       await queueUp(one, numbered(`u${round}n`, 25), (id) => order(`user ${id}`));
       held = (await one.release(held, { client: 'c' })).grants.map(({ id }) => id);
       expect(held).to.have.length(25);
@@ -170,7 +170,7 @@ describeWithServer('the order, in Redis', (server) => {
   });
 
   it('keeps turns among the largest requests that there are', async () => {
-    const most = 16_777_216;
+    const most = 65_536;
     const one = new RedisFixture(server(), { limit: most });
     await one.take(`c.x1.${most}`, { ttl: HOUR });
     const list = [...numbered('a', 6, most), ...numbered('b', 3, most), ...numbered('d', 1, most)];
@@ -183,10 +183,10 @@ describeWithServer('the order, in Redis', (server) => {
   });
 
   for (const given of [undefined, order('g')]) {
-    it(`costs no request more if a thousand ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`costs no request more if hundreds ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = new RedisFixture(server());
       const perPair: number[] = [];
-      for (const many of [10, 1000]) {
+      for (const many of [10, 300]) {
         one.moveTo(`parked-${many}-${given?.group ?? ''}`, 9);
         await one.take('c.x1.9', { ttl: HOUR });
         await queueUp(one, numbered('p', many, 5), () => given);
@@ -231,13 +231,11 @@ describeWithServer('the order, in Redis', (server) => {
     expect(await one.queue()).to.deep.equal(['d.1']);
   });
 
-  // Under callgrind a grant takes 1.01 million instructions of the server with ten such groups, and
-  // 1.13 million with ten thousand (1.12 ×): the same calls on keys that were restored there.
-  it('costs as many commands a grant with ten thousand groups at their limit as with ten', async () => {
+  it('costs as many commands a grant with a thousand groups at their limit as with ten', async () => {
     const one = new RedisFixture(server());
     const perGrant: number[] = [];
     const ofGroup = (_: string, i: number) => order(`group ${i}`);
-    for (const groups of [10, 10_000]) {
+    for (const groups of [10, 1000]) {
       one.moveTo(`capped-${groups}`, 2 * groups);
       await one.setGroupLimit(1);
       const held = numbered('h', groups);

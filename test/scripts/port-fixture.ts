@@ -217,8 +217,8 @@ export abstract class PortFixture {
   }
 
   /**
-   * A subscription that nobody closes keeps on looking for its server, with timers in the process
-   * of other tests.
+   * An open subscription looks for its server again and again, with timers in the process of other
+   * tests.
    */
   async close(): Promise<void> {
     await Promise.all(this.#listens.splice(0).map((one) => one.close()));
@@ -255,7 +255,7 @@ export class MemoryFixture extends PortFixture {
   }
 }
 
-/** On a real server, with a look at what is stored there. */
+/** On a real server, with a look at its keys. */
 export class RedisFixture extends PortFixture {
   readonly redis: Redis;
   readonly backend: FullBackend;
@@ -377,7 +377,7 @@ export class RedisFixture extends PortFixture {
 /** Keys that scripts derive from that of `tickets`. */
 const BESIDE: readonly string[] = ['changes', 'revoked'];
 
-/** And those that are there only while a request waits, or a slot is free below others. */
+/** Keys that exist only while a request waits, or a slot is free below others. */
 const DERIVED: readonly string[] = 'slots requests queue clients parked groups capped'.split(' ');
 
 /** What `tickets` holds when no ticket is left. */

@@ -1,7 +1,7 @@
 import type { EndedTicket, PushedGrant, PushedTurn } from '../../src/backends/backend.js';
 import type { RedisFixture } from './port-fixture.js';
 
-/** Gets what is pushed to clients. */
+/** Gets the messages that are pushed to clients. */
 export interface PushReader {
   pushGrants(client: string, grants: readonly PushedGrant[], name: string): void;
   pushEnded(client: string, ended: readonly EndedTicket[], name: string): void;
@@ -10,7 +10,7 @@ export interface PushReader {
 
 /** What Redis pushes to some clients: one subscription for each. */
 export class Pushes {
-  /** Reads what is pushed from now on. */
+  /** Reads the messages from now on. */
   reader: PushReader | undefined;
   readonly #redis: RedisFixture;
   readonly #clients: readonly string[];

@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '08b9f58022a2716896e4241e1896556f33be0754',
+  acquire: '43b543a81a819964427e5dd28e2b9eb4e1d02916',
   adopt: '20929a576bf505880f4238dc257347f87447b882',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

@@ -14,7 +14,7 @@ export interface Login {
 
 export interface TestClient {
   readonly target: RedisTarget;
-  /** What the package itself puts between this client and its Redis backend. */
+  /** The package puts it between this client and its Redis backend. */
   readonly connection: RedisConnection;
   /** Ends the connection at once, whatever the server does. */
   destroy(): void;
@@ -56,7 +56,7 @@ export class ClientFixture {
 
 type Body = (fixture: ClientFixture) => Promise<void>;
 
-/** A test through one real client: for what is the same through the other. */
+/** A test through one real client, where the other behaves alike. */
 export function itThrough(kind: BothKinds, title: string, body: Body): void {
   it(`${title} (${kind})`, async () => {
     const fixture = new ClientFixture(kind);

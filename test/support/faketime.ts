@@ -12,7 +12,7 @@ interface FakeTimeLibraries {
  */
 export function findFakeTime(): FakeTimeLibraries | undefined {
   if (process.platform !== 'linux') return undefined;
-  // The one that this very process runs on: right on every architecture.
+  // This very process runs on it: right on every architecture.
   const [libc] = /\/\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8')) ?? [];
   if (libc === undefined) return undefined;
   const folders = [dirname(libc), join('/usr', dirname(libc)), '/usr/lib', '/usr/lib64'];

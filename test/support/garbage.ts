@@ -16,7 +16,7 @@ export async function collectUntil(done: () => boolean): Promise<void> {
   });
 }
 
-/** Collects so often that what nothing keeps is gone, as a rule: for what must be kept. */
+/** Collects so often that an object without a reference is gone, as a rule. */
 export async function collectOften(times = 5): Promise<void> {
   for (let i = 0; i < times; i += 1) {
     // A WeakRef keeps its target until the end of the turn in which it was made or read.

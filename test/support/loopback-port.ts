@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 // Below the ports that systems hand out to outgoing connections (from 32768 on Linux), and so is a
-// cluster node's bus port (port + 10000), which is no other server's port: nobody takes the port of
-// a server that is down for a moment.
+// cluster node's bus port (port + 10000), which is no other server's port: no process takes the
+// port of a server that is down for a moment.
 const lowest = 10_000;
 const highest = 20_000;
 // Where test files run side by side, each process has its own ports: the others know nothing of a

@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly args?: readonly string[];
   /** Lets `shiftClock` move the server's TIME; needs libfaketime. */
   readonly fakeClock?: boolean;
-  /** A sentinel, that watches over nobody yet. */
+  /** A sentinel that watches over no server yet. */
   readonly sentinel?: boolean;
   /** The program, with its arguments, that runs the server: a profiler. It keeps the process id. */
   readonly under?: readonly string[];

@@ -10,7 +10,7 @@ import { killOwned } from './owned-processes.js';
 const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
 const problems: Error[] = [];
 
-// What a command printed says why a test failed: shown whole.
+// The output of a command says why a test failed: shown whole.
 config.truncateThreshold = 0;
 
 /** How long the process may take to end once the last test has, in milliseconds. */
@@ -67,8 +67,8 @@ export const mochaHooks = {
 };
 
 /**
- * A run whose tests are done ends by itself; what keeps it from ending is named, and the run ended:
- * else nobody hears of it.
+ * A run whose tests are done ends by itself. The resource that keeps it open is named, and the run
+ * ended: else the resource stays unknown.
  */
 export function mochaGlobalTeardown(): void {
   const endAnyway = (): void => {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
- * What is thrown and caught by nobody while `body` runs; mocha's own listener is away meanwhile.
+ * The uncaught exceptions while `body` runs; mocha's own listener is away meanwhile.
  */
 export async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
   const uncaught: unknown[] = [];

@@ -6,7 +6,7 @@ export const CHANNELS: readonly string[] = Object.keys(telemetry).flatMap((name)
   name === 'acquire' ? TRACED : [`redsem:${name}`],
 );
 
-/** Writes down what is published about semaphores of one name. */
+/** Writes down the messages about semaphores of one name. */
 export class ChannelLog {
   readonly #messages: { channel: string; message: Record<string, unknown> }[] = [];
   readonly #undo: (() => void)[] = [];

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { readPages } from '../../verification/docs/markdown-samples.js';
 import { leastRights } from '../../verification/support/least-rights.js';
@@ -25,6 +25,19 @@ it('samples in the README and the docs fit the column of the site: 80 characters
       .map((line) => `${path}: ${line}`),
   );
   expect(wide).to.deep.equal([]);
+});
+
+it('every page of the docs but raw reports is within two clicks from the README', () => {
+  const pages = new Map(readPages().map(({ path, text }) => [path, text]));
+  const clicks = new Map([['README.md', 0]]);
+  for (const [from, count] of clicks) {
+    for (const [, link = ''] of (pages.get(from) ?? '').matchAll(/\]\(([^)#\s]+\.md)/g)) {
+      const to = join(dirname(from), link);
+      if (!clicks.has(to)) clicks.set(to, count + 1);
+    }
+  }
+  const far = [...pages.keys()].filter((path) => !((clicks.get(path) ?? Infinity) <= 2));
+  expect(far.filter((path) => /^docs\/(?!evidence\/chaos\/)/.test(path))).to.deep.equal([]);
 });
 
 describe('tables of the docs', () => {

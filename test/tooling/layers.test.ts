@@ -14,7 +14,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   ioredis: /^(?:cli|keeper)\//,
 };
 
-/** Whose imports a rule is about: the folder of a file, `root` for those that users see. */
+/** The folder of a file in the eyes of the rules, `root` for the files that users see. */
 function roomOf(file: string): string {
   if (/^(?:arguments\/[a-z-]+|error-causes|errors|options|telemetry)\.ts$/.test(file))
     return 'common';

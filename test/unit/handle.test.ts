@@ -6,27 +6,29 @@ import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
+import { heldFixture, later, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
-  it('counts down the certain part of its lease: its ttl less 1 % and 2 ms, by both local clocks', async () => {
-    const { clock, handle } = await heldFixture({ ttl: 1000, extendEvery: 0 });
-    expect(handle.expiresIn).to.equal(988);
-    await clock.advance(100);
-    expect(handle.expiresIn).to.equal(888);
-    clock.stepWall(300);
-    expect(handle.expiresIn).to.equal(588);
-    clock.stepWall(-86_400_000);
-    expect(handle.expiresIn).to.equal(888);
-    await clock.advance(887);
-    handle.assertHeld();
-    await clock.advance(1);
-    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+  it('ignores a late reply to its extension that cannot be read', async () => {
+    const { backend, clock } = await heldFixture({ ttl: 30_000 });
+    const log = new ChannelLog('jobs');
+    const reply = later<never[]>();
+    const extend = backend.extend.bind(backend);
+    backend.extend = () => {
+      backend.extend = extend;
+      return reply.promise;
+    };
+    await clock.advance(16_000);
+    expect(log.of('redsem:extend'), 'a silent call and its repetition').to.have.lengthOf(2);
+    reply.resolve([]);
+    await clock.advance(0);
+    expect(log.of('redsem:extend')).to.have.lengthOf(2);
+    log.end();
   });
 
   const looks = ['held', 'expiresIn', 'signal', 'assertHeld'] as const;
   for (const look of looks) {
-    it(`that ${look} finds lost for a step of the wall clock stays lost when that is set back`, async () => {
+    it(`stays lost when ${look} has found a step of the wall clock that is set back later`, async () => {
       const { clock, handle, losses } = await heldFixture();
       const log = new ChannelLog('jobs');
       clock.stepWall(40_000);
@@ -50,9 +52,9 @@ describe('a handle', () => {
   }
 });
 
-describe('a handle of a ticket that was lost before it could be handed out', () => {
+describe('a handle whose ticket was lost before the handle was handed out', () => {
   for (const released of [false, true]) {
-    it(`emits that to a listener that is added ${released ? 'after release()' : 'later'}`, async () => {
+    it(`emits lost to a listener that is added ${released ? 'after release()' : 'later'}`, async () => {
       const clock = new ManualClock();
       const semaphore = new Semaphore(new MemoryBackend({ clock }), 'x', { limit: 1 });
       const data = (await semaphore.acquire()).toJSON();
@@ -70,7 +72,7 @@ describe('a handle of a ticket that was lost before it could be handed out', () 
   }
 });
 
-describe('ending what many hold or wait for', () => {
+describe('ending many permits or requests', () => {
   const MANY = 1200;
   /** At most this many in one turn of the event loop. */
   const FEW = 250;
@@ -81,7 +83,7 @@ describe('ending what many hold or wait for', () => {
     ['leases run out', true, (_: Semaphore, clock: ManualClock) => clock.advance(110)],
     ['deadlines pass', false, (_: Semaphore, clock: ManualClock) => clock.advance(300)],
   ] as const) {
-    it(`takes some at a time, and leaves nothing, where ${what}`, async () => {
+    it(`ends some at a time, and leaves nothing, where ${what}`, async () => {
       const backend = new StubBackend();
       const { clock } = backend;
       const semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000, extendEvery: 0 });
@@ -118,7 +120,7 @@ describe('a listener that closes the object that called it', () => {
     ['a request comes', 'redsem:queue', 1],
     ['a request ends', 'redsem:queue', 0],
     ['a permit is granted', 'redsem:grant', undefined],
-    ['somebody begins to wait', 'redsem:wait', undefined],
+    ['a request begins to wait', 'redsem:wait', undefined],
   ] as const) {
     for (const how of ['close', 'abort'] as const) {
       // A permit that is granted is past its signal.

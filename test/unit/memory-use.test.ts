@@ -39,13 +39,13 @@ describe('a handle without a reference', () => {
     const warnings = await warningsDuring(async () => {
       const [ref] = await dropped(look);
       await collectUntil(() => ref.deref() === undefined);
-      // Those that wait for its collection hear of it later.
+      // A listener of its collection is called later.
       await collectOften();
     });
     return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
   }
 
-  it('is not extended any more: its permit comes back, with one warning', async () => {
+  it('is extended no longer: its permit comes back, with one warning', async () => {
     const kept = await semaphore.acquire();
     const looked = await warningsOf((handle) => {
       const listener = (): void => {};
@@ -60,7 +60,7 @@ describe('a handle without a reference', () => {
     );
   });
 
-  it('is without a warning when it was lost before', async () => {
+  it('gives no warning when it was lost before', async () => {
     backend.onExtend = (call, index) => backend.extended(call, index === 0);
     expect(await warningsOf(() => undefined)).to.equal(0);
   });
@@ -104,7 +104,7 @@ describe('unused objects take no memory', () => {
     await backend.clock.advance(0);
     await semaphore.close();
     await refused;
-    // What is set to run later must be over as well.
+    // Timers must be over as well.
     await backend.clock.advance(60_000);
     backend.acquires.length = 0;
     backend.releases.length = 0;

@@ -50,7 +50,7 @@ function expectNoSecret(value: unknown, where: string): void {
   expect(inspect(value, { depth: 9, showHidden: true }), where).not.to.include(SECRET);
 }
 
-/** What clients make of a login that fails, and of an address. */
+/** Errors of clients for a login that fails, and for an address. */
 function clientErrors(): Error[] {
   const login = Object.assign(new Error('WRONGPASS invalid username-password pair'), {
     command: { name: 'auth', args: ['user', SECRET] },
@@ -79,7 +79,7 @@ describe('a value in a message', () => {
     }
   });
 
-  it('that is a class or a function has its name, not its text', () => {
+  it('shows the name of a class or a function, not its text', () => {
     class Foo {
       readonly text = SECRET;
     }
@@ -105,21 +105,22 @@ describe('a value in a message', () => {
 describe('no secret is in a refusal:', () => {
   const backend = new MemoryBackend();
 
+  const makes: ((options: object) => unknown)[] = [
+    (options) => new Semaphore(backend, 'a', { limit: 1, ...options }),
+    (options) => new Mutex(backend, 'a', options),
+    (options) => new KeyedMutex(backend, options),
+    (options) => new KeyedSemaphore(backend, { limit: 1, ...options }),
+    (options) => new ReadWriteLock(backend, 'a', options),
+    (options) => new Election(backend, 'a', options),
+    (options) => listSemaphores(backend, options),
+    (options) => webView(backend, options),
+  ];
+  const given = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes', 'again', 'hosts', 'url']);
+  // They may be any text.
+  for (const free of ['label', 'prefix', 'name']) given.delete(free);
+
   for (const [i, url] of URLS.entries()) {
     it(`by a constructor (URL ${i})`, () => {
-      const makes: ((options: object) => unknown)[] = [
-        (options) => new Semaphore(backend, 'a', { limit: 1, ...options }),
-        (options) => new Mutex(backend, 'a', options),
-        (options) => new KeyedMutex(backend, options),
-        (options) => new KeyedSemaphore(backend, { limit: 1, ...options }),
-        (options) => new ReadWriteLock(backend, 'a', options),
-        (options) => new Election(backend, 'a', options),
-        (options) => listSemaphores(backend, options),
-        (options) => webView(backend, options),
-      ];
-      const given = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes', 'again', 'hosts', 'url']);
-      // They may be any text.
-      for (const free of ['label', 'prefix', 'name']) given.delete(free);
       const refuses = (act: () => unknown, where: string): void =>
         expectNoSecret(thrownBy(act), where);
       for (const make of makes) {
@@ -139,15 +140,19 @@ describe('no secret is in a refusal:', () => {
       refuses(() => quorum(named, { otherSet: url as never }), 'otherSet');
     });
 
-    it(`by a call (URL ${i})`, async () => {
+    it(`by a call, or for a name (URL ${i})`, async () => {
       const semaphore = new Semaphore(backend, 'a', { limit: 1 });
-      const given = [...WAIT_OPTIONS, 'permits', 'url', 'password'];
-      for (const option of given) {
-        if (option === 'group') continue;
-        expectNoSecret(await reasonOf(semaphore.acquire({ [option]: url })), option);
-      }
       const ticket = await semaphore.use((handle) => handle.toJSON());
+      const options = new Set([...WAIT_OPTIONS, 'permits', 'url', 'password']);
+      // It may be any text.
+      options.delete('group');
+      const named = new Semaphore(backend, url, { limit: 1 });
+      const held = await named.acquire();
       const refused: Promise<unknown>[] = [
+        ...[...options].map((option) => semaphore.acquire({ [option]: url })),
+        ...['name', 'id', 'slots', 'fencingToken'].map((field) =>
+          semaphore.adopt({ ...ticket, [field]: url }),
+        ),
         semaphore.acquire(url as never),
         semaphore.tryAcquire(url as never),
         semaphore.use(url as never),
@@ -162,24 +167,15 @@ describe('no secret is in a refusal:', () => {
         new KeyedSemaphore(backend, { limit: () => url as never }).acquire('key'),
         new Election(backend, 'a').campaign(url as never),
       ];
-      for (const field of ['name', 'id', 'slots', 'fencingToken']) {
-        refused.push(semaphore.adopt({ ...ticket, [field]: url }));
-      }
+      const messages: unknown[] = [];
       for (const [place, each] of refused.entries()) {
         expectNoSecret(await reasonOf(each), `call ${place}`);
       }
-    });
-
-    it(`for a name (URL ${i})`, async () => {
-      const semaphore = new Semaphore(backend, url, { limit: 1 });
-      const held = await semaphore.acquire();
-      const messages = [
-        await reasonOf(semaphore.acquire(0)),
-        await reasonOf(semaphore.acquire({ permits: 2 })),
-      ];
-      await semaphore.close();
+      for (const each of [named.acquire(0), named.acquire({ permits: 2 })])
+        messages.push(await reasonOf(each));
+      await named.close();
       messages.push(
-        await reasonOf(semaphore.acquire()),
+        await reasonOf(named.acquire()),
         thrownBy(() => held.assertHeld()),
       );
       for (const error of messages) expect((error as Error).message).not.to.include(SECRET);
@@ -193,8 +189,8 @@ describe('no secret is in a refusal:', () => {
   });
 });
 
-describe('no secret is in what a client threw:', () => {
-  it('it stays the same error where there is none, else it is a copy of its class', async () => {
+describe('no secret is in the error of a client:', () => {
+  it('an error without a secret stays the same, else a copy of its class replaces it', async () => {
     const { semaphore, backend } = stubFixture();
     backend.isRetryable = () => false;
     const plain = Object.assign(new TypeError('NOPERM'), {

@@ -22,7 +22,7 @@ import {
   Semaphore,
   useAll,
 } from '../../src/index.js';
-import { resolveAcquire, resolveOptions } from '../../src/options.js';
+import { resolveAcquire, resolveOptions, resolveTry } from '../../src/options.js';
 import { errorOf } from '../support/rejection.js';
 import { newClientId, parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 
@@ -155,7 +155,25 @@ describe('options', () => {
       [{ tokens: '1' }, 'TypeError: cost.tokens: expected a number, got "1"'],
       [[1], 'TypeError: cost: expected an object by names of budgets, got an array'],
     ] as const) {
-      expect(refusal(cost(given))).to.match(new RegExp(`^${message.replace(/[()]/g, '.')}`));
+      const refused = new RegExp(`^${message.replace(/[()]/g, '.')}`);
+      expect(refusal(cost(given))).to.match(refused);
+      expect(refusal(() => resolveTry({ cost: given as never }, budgets))).to.match(refused);
+    }
+  });
+
+  it('of tryAcquire are permits, a group and a cost', () => {
+    const order = { group: 'a', weight: 1, priority: 0 };
+    const given = { permits: 2, group: 'a', cost: { tokens: 1 } };
+    const { cost, ...rest } = resolveTry(given);
+    expect([rest, { ...cost }]).to.deep.equal([{ permits: 2, order }, { tokens: 1 }]);
+    const none = { permits: 1, order: undefined, cost: undefined };
+    expect([resolveTry(), resolveTry({ cost: {} })]).to.deep.equal([none, none]);
+    for (const [wrong, message] of [
+      [{ group: '' }, 'RangeError: group: expected 1 to 128 bytes, got 0'],
+      [{ group: 'a', weight: 2 }, 'TypeError: weight: expected no option of this name'],
+      [{ timeout: 0 }, 'TypeError: timeout: expected no option of this name'],
+    ] as const) {
+      expect(refusal(() => Reflect.apply(resolveTry, undefined, [wrong]))).to.include(message);
     }
   });
 

@@ -91,67 +91,53 @@ const telemetry: Record<keyof InstrumentOptions, undefined> = {
   semaphores: undefined,
 };
 
-/** What a user may pass to code under test. */
-class FakeHandle implements HandleLike {
-  readonly id = 'me.1';
-  readonly name = 'fake';
-  readonly slot = 0;
-  readonly slots = [0];
-  readonly fencingToken = 1;
-  readonly signal: AbortSignal = new AbortController().signal;
-  readonly held = true;
-  readonly expiresIn = 1000;
-  assertHeld(): void {}
-  async extend(): Promise<void> {}
-  async release(): Promise<boolean> {
-    return true;
-  }
-  toJSON() {
-    return { name: 'fake', id: this.id, slots: this.slots, fencingToken: 1 };
-  }
-  on(): this {
-    return this;
-  }
-  async [Symbol.asyncDispose](): Promise<void> {}
-}
-
-class FakeSemaphore implements SemaphoreLike {
-  readonly name = 'fake';
-  readonly limit = 1;
-  async acquire(): Promise<HandleLike> {
-    return new FakeHandle();
-  }
-  async tryAcquire(): Promise<HandleLike | null> {
-    return null;
-  }
-  async use<T>(fn: (handle: HandleLike) => T | Promise<T>): Promise<T> {
-    return fn(new FakeHandle());
-  }
-  async tryUse(): Promise<{ ran: false }> {
-    return { ran: false };
-  }
-  async inspect() {
-    return { name: 'fake', limit: 1, limitFrom: 'options' as const, ...this.#nothing };
-  }
-  async setLimit(): Promise<void> {}
-  async addPermits(): Promise<number> {
-    return 1;
-  }
-  async setRate(): Promise<void> {}
-  async revoke(): Promise<boolean> {
-    return false;
-  }
-  async close(): Promise<void> {}
-  async [Symbol.asyncDispose](): Promise<void> {}
-  readonly #nothing = { held: 0, waiting: 0, holders: [], waiters: [] };
-}
+/** A user may pass them to code under test. */
+const fakeHandle: HandleLike = {
+  id: 'me.1',
+  name: 'fake',
+  slot: 0,
+  slots: [0],
+  fencingToken: 1,
+  signal: new AbortController().signal,
+  held: true,
+  expiresIn: 1000,
+  assertHeld: () => {},
+  extend: async () => {},
+  release: async () => true,
+  toJSON: () => ({ name: 'fake', id: 'me.1', slots: [0], fencingToken: 1 }),
+  on: () => fakeHandle,
+  [Symbol.asyncDispose]: async () => {},
+};
+const fakeSemaphore: SemaphoreLike = {
+  name: 'fake',
+  limit: 1,
+  acquire: async () => fakeHandle,
+  tryAcquire: async () => null,
+  use: async (fn) => fn(fakeHandle),
+  tryUse: async () => ({ ran: false }),
+  inspect: async () => ({
+    name: 'fake',
+    limit: 1,
+    limitFrom: 'options',
+    held: 0,
+    waiting: 0,
+    holders: [],
+    waiters: [],
+  }),
+  setLimit: async () => {},
+  addPermits: async () => 1,
+  setRate: async () => {},
+  revoke: async () => false,
+  close: async () => {},
+  [Symbol.asyncDispose]: async () => {},
+};
 
 describe('the public API', () => {
   it('has these names, and no others', () => {
     expect(Object.keys(api).toSorted().join(' ')).to.equal(NAMES);
   });
 
-  it('takes undefined for each option that may be left out', async () => {
+  it('takes undefined for each optional option', async () => {
     const backend = new MemoryBackend({ clock: undefined });
     const semaphore = new Semaphore(backend, 'jobs', { limit: 1, ...options });
     await (await semaphore.acquire(acquire)).release();
@@ -198,7 +184,7 @@ describe('the public API', () => {
   it('has interfaces that its own classes and a fake implement', async () => {
     const semaphores: SemaphoreLike[] = [
       new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 }),
-      new FakeSemaphore(),
+      fakeSemaphore,
     ];
     for (const semaphore of semaphores) {
       const held = await semaphore.use((handle: HandleLike) => handle.held);
@@ -207,7 +193,7 @@ describe('the public API', () => {
     }
   });
 
-  it('shows a semaphore and a handle by what matters, which is no look at the permit', async () => {
+  it('shows a semaphore and a handle by their main fields', async () => {
     const clock = new api.ManualClock();
     const semaphore = new Mutex(new MemoryBackend({ clock }), 'jobs');
     const handle = await semaphore.acquire();
@@ -225,7 +211,7 @@ describe('the public API', () => {
     expect(isPublic).to.equal(false);
   });
 
-  it('says of an event of handles that a semaphore has none of it', () => {
+  it('refuses a listener for an event of handles on a semaphore', () => {
     const semaphore = new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 });
     const listen = (event: string) => () => semaphore.once(event as 'warning', () => {});
     for (const event of ['lost', 'released']) {

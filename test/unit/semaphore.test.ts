@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { fake } from 'sinon';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
@@ -9,7 +10,7 @@ import { later, stubFixture } from './stub-fixture.js';
 /** The longest that a call of an operator takes with all its tries, in milliseconds. */
 const PATIENCE = 5000;
 
-/** What the holder of a ticket sends to whom it hands it over. */
+/** The message of a holder that hands its ticket over. */
 const HANDED_OVER = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
 
 describe('setLimit, setRate, adopt and revoke', () => {
@@ -22,14 +23,14 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   beforeEach(() => {
     backend = new StubBackend();
-    // A backend need not know what is worth another try: then all is.
+    // A backend need not know which errors are worth another try: then all are.
     delete backend.isRetryable;
     backend.setLimit = async () => onSetLimit();
     backend.setRate = async () => onSetLimit();
     semaphore = new Semaphore(backend, 'jobs', { limit: 1, ttl: 30_000 });
   });
 
-  it('say so when the backend cannot do it', async () => {
+  it('reject where the backend cannot do it', async () => {
     const { clock, semaphore: plain } = stubFixture();
     for (const [method, run] of [
       ['setLimit', () => plain.setLimit(2)],
@@ -44,7 +45,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     }
   });
 
-  it('fail when every try is too late, or silent, and say why', async () => {
+  it('reject with the cause when every try is late or silent', async () => {
     for (const [answer, why] of [
       [() => reply(true), /^Error: the call reached the server after its deadline/],
       [() => new Promise<never>(() => {}), /no reply/],
@@ -62,7 +63,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     expect(backend.clock.timers).to.equal(0);
   });
 
-  it('are not tried again once the semaphore is closed, and leave no timer [P8]', async () => {
+  it('make no other try once the semaphore is closed, and leave no timer [P8]', async () => {
     const { clock } = backend;
     let tries = 0;
     onSetLimit = () => {
@@ -88,7 +89,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     expect(tries).to.equal(triesBefore);
   });
 
-  it('make no handle until a try is in time, and then a handle with its full ttl', async () => {
+  it('make a handle with its full ttl from the try that is in time', async () => {
     const adopted: AdoptCall[] = [];
     backend.adopt = async (call) => {
       const late = adopted.push(call) === 1;
@@ -148,46 +149,45 @@ describe('close beside an adopt', () => {
 });
 
 describe('warnings of a semaphore', () => {
-  for (const [what, find, expected] of [
-    ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
+  for (const [what, look, expected] of [
+    ['a hazard', async () => 'it may evict', ['it may evict']],
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
     it(`are of ${what}, looked for once, at the first listener`, async () => {
-      let looks = 0;
-      const look = (): Promise<string | undefined> => {
-        looks += 1;
-        return find?.() ?? Promise.resolve(undefined);
-      };
-      const backend = Object.assign(new StubBackend(), find && { findHazard: look });
+      const findHazard = fake(async (): Promise<string | undefined> => look?.());
+      const backend = Object.assign(new StubBackend(), look && { findHazard });
       const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
       await backend.clock.advance(0);
-      expect(looks).to.equal(0);
+      expect(findHazard.callCount).to.equal(0);
       const warnings: unknown[] = [];
       semaphore.on('warning', (warning) => warnings.push(warning)).on('warning', () => {});
       await backend.clock.advance(0);
-      expect(looks).to.equal(find === undefined ? 0 : 1);
+      expect(findHazard.callCount).to.equal(look === undefined ? 0 : 1);
       expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
     });
   }
 
-  it('are not looked for once it is closed: the listener would stay for ever [P8]', async () => {
+  it('of hazards come from the first listener until it is closed [P8]', async () => {
     const calls: string[] = [];
     const backend = Object.assign(new StubBackend(), {
       onHazard: () => {
-        calls.push('onHazard');
-        return () => {};
+        calls.push('listen');
+        return () => void calls.push('end');
       },
-      findHazard: async () => void calls.push('findHazard'),
+      findHazard: async () => void calls.push('find'),
     });
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-    await semaphore.close();
-    semaphore.on('warning', () => {});
-    await backend.clock.advance(0);
-    expect(calls).to.deep.equal([]);
+    for (const listens of [true, false]) {
+      const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+      if (listens) semaphore.on('warning', () => {});
+      await semaphore.close();
+      semaphore.on('warning', () => {});
+      await backend.clock.advance(0);
+    }
+    expect(calls).to.deep.equal(['listen', 'find', 'end']);
   });
 
-  it('warn of another limit once, and once more after setLimit, but not after a refused change', async () => {
+  it('are of another limit once, and once more after setLimit, but not after a refused change', async () => {
     const backend = Object.assign(new StubBackend(), {
       setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
       addPermits: async () => {
@@ -212,5 +212,3 @@ describe('warnings of a semaphore', () => {
     expect(others).to.deep.equal(['5', '7']);
   });
 });
-
-describe('semaphore objects on the same backend', () => {});

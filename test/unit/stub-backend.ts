@@ -159,12 +159,6 @@ export class StubBackend implements Backend {
     for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#nameOf(id));
   }
 
-  /** Says when the rate will allow a request, in that many milliseconds. */
-  pushTurn(id: string, wait: number): void {
-    const turn = { id, at: this.serverTime + wait };
-    for (const one of this.listeners) one.onTurn?.(turn, this.#nameOf(id));
-  }
-
   /** The last push, once more. */
   pushAgain(): void {
     const grants = this.#pushed === undefined ? [] : [this.#pushed];
@@ -196,12 +190,12 @@ export class StubBackend implements Backend {
   }
 }
 
-/** What a server that hangs replies. */
+/** The reply of a server that hangs. */
 export function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
 
-/** What a test looks at later without leaving a rejection unhandled. */
+/** The outcome of a promise, without an unhandled rejection. */
 export interface Watched<T> {
   readonly done: boolean;
   /** When it settled by the clock. */

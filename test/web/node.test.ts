@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { NodeListener } from '../../src/web/node.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { eventually } from '../support/eventually.js';
-import { Events, viewFixture, withServer } from './web-fixture.js';
+import { Events, sendLimit, viewFixture, withServer } from './web-fixture.js';
 
 describe('the bridge to node:http', () => {
   it('passes requests, bodies and streams on, and the end of a connection', async () => {
@@ -15,11 +15,7 @@ describe('the bridge to node:http', () => {
       const response = await fetch(`${address}/api/events?name=jobs`, { signal: gone.signal });
       const events = new Events(response);
       expect(await events.next('detail')).to.have.nested.property('row.limit', null);
-      const change = await fetch(`${address}/api/limit`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', origin: address },
-        body: JSON.stringify({ name: 'jobs', limit: 3 }),
-      });
+      const change = await sendLimit(`${address}/api/limit`, address);
       expect(await change.json()).to.deep.equal({ changed: true });
       expect(await open('jobs').inspect()).to.include({ limit: 3, limitFrom: 'setLimit' });
       gone.abort();
@@ -98,11 +94,7 @@ describe('the request that authorize gets', () => {
         [origin, 200],
         [address, 403],
       ] as const) {
-        const change = await fetch(`${address}/api/limit?x=1`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', origin: from },
-          body: JSON.stringify({ name: 'jobs', limit: 3 }),
-        });
+        const change = await sendLimit(`${address}/api/limit?x=1`, from);
         expect(change.status).to.equal(status);
       }
     });
@@ -122,24 +114,6 @@ describe('the request that authorize gets', () => {
         const response = await fetch(address, { method });
         expect(response.headers.getSetCookie()).to.deep.equal(['own=1', ...cookies]);
       }
-    });
-  });
-
-  it('ends when the client gives it up', async () => {
-    let signal: AbortSignal | undefined;
-    const { view } = viewFixture({
-      authorize: (request) => {
-        ({ signal } = request);
-        return new Promise<boolean>(() => undefined);
-      },
-    });
-    await withServer(toNodeListener(view), async (address) => {
-      const gone = new AbortController();
-      const outcome = fetch(address, gone).catch(String);
-      await eventually(() => signal !== undefined);
-      gone.abort();
-      await eventually(() => signal?.aborted === true);
-      expect(await outcome).to.match(/AbortError/);
     });
   });
 });

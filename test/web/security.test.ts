@@ -237,7 +237,7 @@ describe('attacks on the web view', () => {
     }
   });
 
-  it('no file beside those of the page', async () => {
+  it('no file beside the files of the page', async () => {
     const { view } = viewFixture({ basePath: '/s' });
     const beside = ['index.html', '/app.js', 'constructor', '__proto__'];
     const above = ['../package.json', '%2e%2e/package.json', '..%2fpackage.json'];

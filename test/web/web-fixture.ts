@@ -61,6 +61,15 @@ export function post(
   return view(new Request(ORIGIN + path, { method: 'POST', headers: sent, body: text }));
 }
 
+/** Over HTTP, as a page of `origin`: the limit of `jobs` is 3. */
+export function sendLimit(url: string, origin: string): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin },
+    body: JSON.stringify({ name: 'jobs', limit: 3 }),
+  });
+}
+
 /** The events of a stream, as they come. */
 export class Events {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;

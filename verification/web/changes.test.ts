@@ -59,7 +59,7 @@ describeInBrowser('changes from the page', (web) => {
     await untilText(page, '#detail-limit', '3');
     await page.locator('#set-limit').click();
     await page.locator('#confirm-limit').fill('1');
-    await untilEffects(page, 'Nobody loses a permit: 2 are held now');
+    await untilEffects(page, 'Holders keep their permits: 2 are held now');
     await page.keyboard.press('Enter');
     await untilText(page, '#detail-state', 'over');
     expect(await textOf(page, '#detail-over')).to.equal('1 over the limit');
@@ -85,7 +85,7 @@ describeInBrowser('changes from the page', (web) => {
     const { page } = await web().open({ name: 'mail' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#pause').click();
-    await untilEffects(page, 'Nobody gets a permit until you set another limit.');
+    await untilEffects(page, 'No request gets a permit until you set another limit.');
     await page.locator('#confirm-yes').click();
     await untilText(page, '#detail-state', 'paused');
     const waiting = mail.acquire();

@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import * as gcra from '../gcra.js';
 import { MOST_BUDGETS } from '../protocol.js';
-import { inOrderOfGrants } from '../request-order.js';
+import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { timeOf, useCap } from './order.js';
 import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
@@ -170,12 +170,7 @@ export function inspect(s: Semaphore, call: port.InspectCall, now: number): port
     const { isParked: parked } = r;
     return { ...r, parked, tag: flows.get(r.flow)?.tag, living: isAlive(s, r, now) };
   });
-  const waiters = inOrderOfGrants(standings, (priority) => timeOf(s, priority)).map(
-    ({ id, permits, arrival, label, order }, position) => {
-      const waitingFor = Math.max(0, now - arrival / 1000);
-      return { id, permits, position, waitingFor, label, ...order };
-    },
-  );
+  const waiters = waitersOf(standings, now, (priority) => timeOf(s, priority));
   const counts = { held: slots.held, waiting: waiters.length };
   const budgets = gcra.budgetsShown(showBudgets(s, now), call.budgets);
   const rules = { ...limitOf(s, call), ...(rate && { rate }), ...budgets, ...capOf(s, call, now) };

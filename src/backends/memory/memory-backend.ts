@@ -3,7 +3,6 @@ import type * as port from '../backend.js';
 import { checkOptions } from '../../arguments/known-options.js';
 import { checkClock } from '../../options.js';
 import { systemClock, type Clock } from '../../time/clock.js';
-import { allOrNone } from '../all-or-none.js';
 import { overviewOf } from '../overview-of.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
@@ -66,12 +65,11 @@ export class MemoryBackend implements port.Backend {
   acquireTogether(
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
-    const together = allOrNone(calls);
     const now = this.#now();
     const isFreeNow = (call: port.AcquireCall): boolean =>
       this.#on(call.key, now, (semaphore) => isFree(semaphore, call, now));
-    return together?.every(isFreeNow) === true
-      ? this.#each(together, acquire)
+    return calls.every(isFreeNow)
+      ? this.#each(calls, acquire)
       : this.#reply(calls.length, undefined);
   }
 
@@ -165,13 +163,15 @@ export class MemoryBackend implements port.Backend {
 
   /** The begin and the end of every call. */
   #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
-    return this.#on(call.key, now, (semaphore) => {
-      open(semaphore, call, now);
-      const said = act(semaphore, call);
-      // A call that asks has served the queue before, and with each request.
-      if (semaphore.asked === undefined) serve(semaphore);
-      return Object.assign(close(semaphore), said);
-    });
+    // Without a closure, which a lone pair would pay for twice.
+    const semaphore = this.#names.find(call.key, now);
+    open(semaphore, call, now);
+    const said = act(semaphore, call);
+    // A call that asks has served the queue before, and with each request.
+    if (semaphore.asked === undefined) serve(semaphore);
+    const reply = Object.assign(close(semaphore), said);
+    this.#names.settle(semaphore, now);
+    return reply;
   }
 
   #inspect(call: port.InspectCall): port.InspectReply {

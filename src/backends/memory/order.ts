@@ -47,7 +47,7 @@ export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: numb
   const { client, ttl, label } = call;
   const [flow, step] = [flowOf(order), costOf(permits, order)];
   const asks = { id, client, permits, cost, arrival, ttl, label };
-  return { ...asks, order, flow, step, isParked: false, place: 0 };
+  return { ...asks, order, flow, step, isParked: false, index: 0 };
 }
 
 export function headOf(s: Semaphore, flow: string): Waiting | undefined {
@@ -118,7 +118,7 @@ export function useCap(s: Semaphore, cap: Cap | undefined): void {
 export function join(s: Semaphore, r: Waiting): void {
   const { flows, times } = s.keys;
   if (r.flow !== PLAIN || s.cap !== undefined) beginOrder(s);
-  const flow = flows.get(r.flow) ?? { waiting: new Heap(arrivalOf), tag: undefined, place: 0 };
+  const flow = flows.get(r.flow) ?? { waiting: new Heap(arrivalOf), tag: undefined, index: 0 };
   const head = flow.waiting.lowest;
   flow.waiting.add(r);
   flows.set(r.flow, flow);

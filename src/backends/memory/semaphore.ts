@@ -91,7 +91,7 @@ export class Semaphore implements Heaped {
   /** The last call, or the latest end of a ticket. */
   lastUse: number = -Infinity;
   /** See `names.ts`. */
-  place = 0;
+  index = 0;
   checkAt = 0;
 
   // Of the call that runs:
@@ -205,7 +205,7 @@ export function nextNumber({ server, time }: Semaphore): number {
 export function add(s: Semaphore, slotted: Slotted, { label, ttl }: Terms): Ticket {
   const { id, ranges, group, charged } = slotted;
   const [expiresAt, fencingToken] = [s.now + ttl, nextNumber(s)];
-  const ticket = { id, ranges, label, fencingToken, expiresAt, group, charged, place: 0 };
+  const ticket = { id, ranges, label, fencingToken, expiresAt, group, charged, index: 0 };
   s.keys.tickets.set(id, ticket);
   s.keys.expiries.add(ticket);
   s.lastUse = Math.max(s.lastUse, expiresAt);

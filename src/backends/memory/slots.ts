@@ -21,7 +21,7 @@ export class Slots {
     for (let i = 0; i < ranges.length; i += 2) {
       const [first = 0, final = first] = [ranges[i], ranges[i + 1]];
       this.held -= final - first + 1;
-      if (this.held > 0) this.#free.add({ first, final, place: 0 });
+      if (this.held > 0) this.#free.add({ first, final, index: 0 });
     }
     if (this.held > 0) return;
     this.#top = 0;

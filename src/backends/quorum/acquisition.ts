@@ -4,31 +4,30 @@ import { validityLeft } from '../../time/server-clock.js';
 import { type Answers, nodeTimeout, repliedIn, SilentNodeError } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest } from './quorum-node.js';
-import type { Candidate } from './tickets.js';
-import { Votes } from './votes.js';
+import { Candidate } from './tickets.js';
 
 /**
- * How often one call tries for what contenders have split between them, and within which part of
- * the ttl.
+ * How often a call tries again after contenders have split the nodes between them, and within which
+ * part of the ttl.
  */
 const MAX_TRIES = 4;
 const RETRY_BUDGET_FRACTION = 1 / 4;
 
-/** Shortest range from which a pause between two tries is drawn. */
+/** The shortest range from which a pause between two tries is drawn. */
 const MIN_RETRY_PAUSE_MS = 2;
 
-/** How often a token is proposed until a majority gives the same one. */
+/** How often an acquisition proposes a token until a majority gives that token. */
 const MAX_PROPOSALS = 6;
 
 /**
- * By how much a later proposal may be higher than the first one would be: others count up
- * meanwhile, too.
+ * By how much a later proposal may exceed the lowest token that could win: other processes raise
+ * tokens meanwhile, too.
  */
 const MAX_HEADROOM_US = 1000;
 
 /**
- * One call of `acquire`: rounds of asking all nodes, until each request has won, was refused, or
- * must wait.
+ * One call of `acquire`: rounds in which all nodes are asked, until each request has won, was
+ * refused, or must wait.
  */
 export class Acquisition {
   otherLimit: number | undefined;
@@ -36,7 +35,7 @@ export class Acquisition {
   readonly #call: AcquireCall;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
-  /** Slots that a majority would have given, in random order: the next aim. */
+  /** Slots that a majority names as free, in random order: the next try aims at them. */
   #contested: number[] = [];
   #roundTime = 0;
 
@@ -44,18 +43,10 @@ export class Acquisition {
     this.#quorum = quorum;
     this.#call = call;
     this.#started = instant(quorum.clock);
-    this.#candidates = call.requests.map((request) => ({
-      request,
-      cancelled: false,
-      progress: 'open',
-      attempt: 0,
-      votes: new Votes(quorum.majorities, request.permits),
-      slots: [],
-      token: undefined,
-    }));
+    this.#candidates = call.requests.map((each) => new Candidate(each, quorum.majorities));
   }
 
-  /** A verdict for each request. Throws unless a majority answered. */
+  /** Gives a verdict for each request. Throws unless a majority answered. */
   async run(): Promise<AcquireVerdict[]> {
     const { open } = this.#quorum;
     for (const candidate of this.#candidates) open.set(candidate.request.id, candidate);
@@ -97,7 +88,7 @@ export class Acquisition {
     return answers;
   }
 
-  /** A new attempt of each. */
+  /** Begins a new attempt of each candidate. */
   #take(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
@@ -126,7 +117,7 @@ export class Acquisition {
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
     const { majorities } = this.#quorum;
     const { pending } = answers;
-    // Being refused is an answer of a majority, too.
+    // A refusal is an answer, too.
     const answered = repliedIn(answers);
     const isSettled = majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
     let hasWon = false;
@@ -138,10 +129,10 @@ export class Acquisition {
   }
 
   /**
-   * Sees to it that a majority has given each winner the same token together with its slots, as
-   * long as there is time. A token that a node gave before the slot might be lower than that of
-   * another ticket that had the slot in between. Nothing is sent for winners whose first round said
-   * so already.
+   * Asks, while there is time, until a majority has given each winner the same token together with
+   * its slots. A token that a node gave before the slot might be lower than the token of another
+   * ticket that had the slot in between. Nothing is sent for a winner that has such a token after
+   * the first round.
    */
   async #agree(winners: readonly Candidate[]): Promise<void> {
     let highest = 0;
@@ -149,8 +140,8 @@ export class Acquisition {
       for (const winner of winners) winner.token ??= winner.votes.tokenWith(winner.slots);
       const open = winners.filter(({ token }) => token === undefined);
       if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return;
-      // Tokens that rise with the tickets and are above all that are known: a node gives each of
-      // them, or a higher one.
+      // The tokens rise from ticket to ticket and are above all known tokens: a node gives each
+      // token, or a higher token.
       highest = Math.max(highest, ...open.map(({ votes }) => votes.highestToken));
       const headroom = randomBy(this.#quorum.clock) * proposals * MAX_HEADROOM_US;
       const first = highest + 1 + Math.ceil(headroom);
@@ -165,7 +156,7 @@ export class Acquisition {
     }
   }
 
-  /** Keeps what is still worth something, and puts it where nodes gave something else. */
+  /** Keeps the winners that are valid, and puts them on the nodes that gave them other slots. */
   #conclude(winners: readonly Candidate[], answers: Answers<HoldReply>): void {
     const { clock, held, links } = this.#quorum;
     const { label } = this.#call;
@@ -188,7 +179,7 @@ export class Acquisition {
     });
   }
 
-  /** Rolled back wherever it was given, or may be. */
+  /** Rolls the candidate back on every node that gave it a slot, or may have. */
   #giveUp(
     candidate: Candidate,
     progress: Candidate['progress'],
@@ -198,13 +189,13 @@ export class Acquisition {
     candidate.progress = progress;
     replies.forEach((reply, node) => {
       const isRefused = reply !== undefined && votes.holdings[node] === undefined;
-      // Of a winner the votes are those for its token.
+      // The votes of a winner are the votes for its token.
       if ((isRefused && slots.length === 0) || errors[node] instanceof SilentNodeError) return;
       this.#quorum.rollBack(node, this.#call.key, request.id, attempt);
     });
   }
 
-  /** In random order: contenders that aim at the same slots would meet again. */
+  /** In random order, because contenders that aim at the same slots would meet again. */
   #freeOnMajority(losers: readonly Candidate[], { replies }: Answers<HoldReply>): number[] {
     const offers = replies.map((reply, node) => {
       const own = losers.flatMap(({ votes }) => votes.holdings[node]?.slots ?? []);
@@ -218,8 +209,8 @@ export class Acquisition {
   }
 
   /**
-   * Those that were split. Those that have won do not wait for them, unless they are tries that
-   * cannot queue.
+   * The candidates that were split. A call with a winner does not try again for candidates that can
+   * queue.
    */
   #worthAnotherTry(hasWon: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
@@ -232,7 +223,7 @@ export class Acquisition {
     );
   }
 
-  /** Drawn from a range that grows: contenders that split the nodes must not meet again. */
+  /** Drawn from a range that grows, because contenders that split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
     const { clock } = this.#quorum;
     const pause = randomBy(clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);
@@ -243,7 +234,7 @@ export class Acquisition {
     return Math.min(nodeTimeout(this.#call.ttl), this.#validity());
   }
 
-  /** Milliseconds for which a ticket that was asked for at the beginning is valid. */
+  /** Milliseconds for which a ticket of this call is valid, counted from its beginning. */
   #validity(): number {
     return validityLeft(this.#started, this.#call.ttl, this.#quorum.clock);
   }

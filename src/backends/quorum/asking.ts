@@ -8,24 +8,24 @@ import type { CallTiming, DropCall, DropRequest, NodeReply, QuorumNode } from '.
 import { LateCallError } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
-/** Bounds of how long one node is waited for. */
+/** The shortest and the longest time that a node has for a call. */
 export const MIN_NODE_TIMEOUT_MS = 50;
 export const MAX_NODE_TIMEOUT_MS = 1000;
 
-/** How long one node may take for a call about tickets that live so long, in milliseconds. */
+/** How long a node may take for a call about tickets with this ttl, in milliseconds. */
 export function nodeTimeout(ttl: number): number {
   return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
 }
 
-/** Pauses between tries to take tickets back grow from the first to the longest time of a call. */
+/** The first pause between two rollbacks; pauses double up to the longest time of a call. */
 const FIRST_PAUSE_MS = 20;
 
-/** How many tickets are taken back again on one occasion. */
+/** How many failed rollbacks are sent again at once. */
 const MOST_RETRIES = 100;
 
 /**
- * A node has left an earlier call without an answer, and is not asked until it gives one or some
- * time has passed.
+ * The node has not answered an earlier call. It gets no call until it answers or some time has
+ * passed.
  */
 export class SilentNodeError extends Error {
   constructor(silence: number) {
@@ -34,39 +34,33 @@ export class SilentNodeError extends Error {
   }
 }
 
-interface OpenCall {
-  readonly since: number;
-  readonly timeoutMs: number;
-}
-
-/** What no longer counts. */
+/** A ticket, or an attempt, that the node must drop. */
 interface Rollback extends DropRequest {
   readonly key: SemaphoreKey;
-  /** Of its semaphore and id. */
-  readonly place: string;
-  /** Monotonic time by which the node has dropped it by itself. */
+  /** The monotonic time at which it has expired on the node. */
   readonly until: number;
 }
 
-/** One node as this process knows it: its clock, whether it answers, and what it must drop. */
+/** A node as this process knows it: its clock, whether it answers, and what it must drop. */
 export class NodeLink {
   readonly node: QuorumNode;
   readonly #clock: Clock;
   readonly #origin: DropCall['origin'];
   readonly #serverClock: ServerClock;
-  readonly #open = new Set<OpenCall>();
+  /** The calls without an answer, the oldest first. */
+  readonly #open = new Set<{ readonly since: number; readonly timeoutMs: number }>();
   #lastSent = -Infinity;
-  /** A call has failed that was waited for in vain, and none was answered since. */
+  /** A call has failed after its time was over, and no call was answered since. */
   #isFailing = false;
-  /** How long the last call that was answered took. */
+  /** How long the last answered call took. */
   #took = 0;
-  /** By place: until the node confirms it. */
+  /** By semaphore and id, until the node confirms the rollback. */
   readonly #rollbacks = new Map<string, Rollback>();
   readonly #failed: Rollback[] = [];
   #pauseMs = FIRST_PAUSE_MS;
   #timer: Timer | undefined;
 
-  /** `origin`: of the attempts that are rolled back. */
+  /** `origin`: of the tickets that are rolled back. */
   constructor(node: QuorumNode, clock: Clock, origin: DropCall['origin']) {
     this.node = node;
     this.#clock = clock;
@@ -75,22 +69,19 @@ export class NodeLink {
   }
 
   /**
-   * More than the node's clock will show when a call that is sent now arrives; 0 until it was ever
-   * seen.
+   * A time that the node's clock will not have reached when a call that is sent now arrives; 0
+   * until the first answer.
    */
   get time(): number {
     return this.#serverClock.latestIn(this.#took) ?? 0;
   }
 
-  /**
-   * It has left a call unanswered for longer than that was waited for, whatever the client made of
-   * that call later.
-   */
+  /** The node has not answered a call in time, whatever the client did with that call later. */
   get isSilent(): boolean {
     return this.#isFailing || this.#silence > 0;
   }
 
-  /** For how long, in milliseconds. */
+  /** How old the oldest overdue call is, in milliseconds; 0: no call is overdue. */
   get #silence(): number {
     const [oldest] = this.#open;
     if (oldest === undefined) return 0;
@@ -99,9 +90,9 @@ export class NodeLink {
   }
 
   /**
-   * Sends a call, which may never settle. It carries the time on the node's clock after which it
-   * must change nothing, as soon as that clock was ever seen. A node that leaves a call unanswered
-   * gets one at a time: what is sent meanwhile only piles up.
+   * Sends a call, which may never settle. After the first answer of the node, a call carries the
+   * time on the node's clock after which it must change nothing. A silent node gets one call at a
+   * time, because further calls would only pile up.
    */
   async call<Reply extends NodeReply>(
     timeoutMs: number,
@@ -112,7 +103,7 @@ export class NodeLink {
     if (silence > 0 && sent.monotonic - this.#lastSent < timeoutMs) {
       throw new SilentNodeError(silence);
     }
-    const open: OpenCall = { since: sent.monotonic, timeoutMs };
+    const open = { since: sent.monotonic, timeoutMs };
     this.#open.add(open);
     this.#lastSent = sent.monotonic;
     try {
@@ -129,34 +120,33 @@ export class NodeLink {
   }
 
   #answered(sent: Instant, time: number, timeoutMs: number): void {
-    // It is there: calls before this one, if still open, were lost on their way.
+    // The node is there: earlier calls that are still open were lost on their way.
     this.#open.clear();
     this.#isFailing = false;
     this.#serverClock.observe(sent, time);
-    // A call that arrives later than its timeout is refused, so no more need be allowed for.
+    // The node refuses a call that arrives after its timeout, so no more time counts.
     this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
     this.#rollBackFailed();
   }
 
   /**
-   * Takes back what no longer counts, until the node confirms it or it has expired there by itself:
-   * at once, in the hope that the node executes calls in the order in which they were sent, and
-   * again as soon as a node that was silent answers. `attempt`: later ones are left alone.
-   * `spanMs`: how long what is there may live.
+   * Drops a ticket on the node, until the node confirms it or the ticket has expired there. The
+   * first call leaves at once: most nodes run calls in the order in which they were sent. The next
+   * call leaves when a silent node answers. `attempt`: later attempts stay. `spanMs`: how long the
+   * ticket may live.
    */
   rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const place = `${id} ${placeOf(key)}`;
-    const before = this.#rollbacks.get(place);
-    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
-    const latest = Math.max(before?.attempt ?? 0, attempt);
-    const rollback = { key, id, place, attempt: latest, until };
-    this.#rollbacks.set(place, rollback);
+    const ticket = `${id} ${placeOf(key)}`;
+    const latest = Math.max(this.#rollbacks.get(ticket)?.attempt ?? 0, attempt);
+    const rollback = { key, id, attempt: latest, until: this.#clock.monotonic() + spanMs };
+    this.#rollbacks.set(ticket, rollback);
     void this.#drop(rollback);
   }
 
   async #drop(rollback: Rollback): Promise<void> {
-    const { key, place, until } = rollback;
-    const isPending = (): boolean => this.#rollbacks.get(place) === rollback;
+    const { key, id, until } = rollback;
+    const ticket = `${id} ${placeOf(key)}`;
+    const isPending = (): boolean => this.#rollbacks.get(ticket) === rollback;
     try {
       if (until > this.#clock.monotonic()) {
         const call = { key, origin: this.#origin, tickets: [rollback] };
@@ -166,7 +156,7 @@ export class NodeLink {
         await withTimeout(this.#clock, MAX_NODE_TIMEOUT_MS, dropping);
         this.#pauseMs = FIRST_PAUSE_MS;
       }
-      if (isPending()) this.#rollbacks.delete(place);
+      if (isPending()) this.#rollbacks.delete(ticket);
     } catch {
       if (!isPending()) return;
       this.#failed.push(rollback);
@@ -177,7 +167,7 @@ export class NodeLink {
     }
   }
 
-  /** Some of them: the answer to these is the next occasion. */
+  /** Sends some of the failed rollbacks again: the answer to these sends the next. */
   #rollBackFailed(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -185,28 +175,28 @@ export class NodeLink {
   }
 }
 
-/** What the nodes answered, in their order. */
+/** The answers of the nodes, in the order of the nodes. */
 export interface Answers<Reply> {
   readonly replies: (Reply | undefined)[];
-  /** Why nodes gave no reply. */
+  /** The error of each node that gave no reply. */
   readonly errors: unknown[];
-  /** The nodes of which neither has come. */
+  /** The nodes that have given neither, as bits. */
   pending: number;
 }
 
 export interface Question<Reply extends NodeReply> {
-  /** How long to wait for any node. */
+  /** How long the caller waits for the nodes. */
   readonly timeoutMs: number;
   readonly send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>;
-  /** Whether what is missing can change nothing any more. `node`: the last that answered. */
+  /** Whether further answers can change nothing. `node`: the node that answered last. */
   readonly isDecided: (answers: Answers<Reply>, node: number) => boolean;
-  /** Takes a reply that came when the round was over; undefined: the call has failed. */
+  /** Gets a reply that comes after the end of the round; undefined: the call has failed. */
   readonly onLate?: (node: number, reply: Reply | undefined) => void;
 }
 
 /**
- * Asks all nodes at once, and gives what they answered as soon as that decides, or when the time
- * for it is over: a node that hangs delays no caller. Never rejects.
+ * Asks all nodes at once. Gives their answers when these decide, or when the time is over: a node
+ * that hangs delays no caller. Never rejects.
  */
 export function askAll<Reply extends NodeReply>(
   { links, clock }: { readonly links: readonly NodeLink[]; readonly clock: Clock },
@@ -231,8 +221,8 @@ export function askAll<Reply extends NodeReply>(
       });
       end();
     };
-    // After a stall of the event loop timers run first: what has arrived meanwhile must be read
-    // before it counts as silence.
+    // After a stall of the event loop, timers run first. Replies that have arrived meanwhile must
+    // be read before a node counts as silent.
     const timer = clock.schedule(() => void setImmediate(onTimeout), timeoutMs, false);
     links.forEach((link, node) => {
       const settle = (reply: Reply | undefined, error?: unknown): void => {
@@ -256,50 +246,43 @@ export function repliedIn({ replies }: Answers<unknown>): number {
 }
 
 /**
- * In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing
- * else.
+ * Most permits in a call, and so in a ticket: a node works on them for some 50 ms, and does nothing
+ * else meanwhile.
  */
 export const MAX_PERMITS_PER_CALL = 10_000;
 
-/** They are arguments of a script, and Lua's stack carries a few thousand. */
+/** Tickets are arguments of a script, and Lua's stack carries a few thousand. */
 const MAX_TICKETS_PER_CALL = 100;
 
-/**
- * How many permits one call is about: fewer where nodes could not do as many in the time that they
- * have.
- */
+/** How many permits a call may have: fewer after a call for which the nodes had too little time. */
 export class BatchSize {
   #permits = MAX_PERMITS_PER_CALL;
 
-  /** In parts that are not too large, none of them empty. */
+  /** Splits tickets into batches, none of them empty. */
   split<T extends { readonly id: string }>(tickets: readonly T[]): T[][] {
-    const parts: T[][] = [];
+    const batches: T[][] = [];
     let left = 0;
     for (const ticket of tickets) {
       const permits = permitsOf(ticket.id);
-      const last = parts.at(-1);
+      const last = batches.at(-1);
       if (last === undefined || permits > left || last.length === MAX_TICKETS_PER_CALL) {
-        parts.push([ticket]);
+        batches.push([ticket]);
         left = this.#permits;
       } else last.push(ticket);
       left -= permits;
     }
-    return parts;
+    return batches;
   }
 
-  /** Adapts to what became of a call about that many permits. */
-  learn(permits: number, answers: Answers<unknown>): void {
-    if (repliedIn(answers) !== 0) {
+  /** Adapts to the answers to a call with that many permits. */
+  learn(permits: number, { replies, errors }: Answers<unknown>): void {
+    if (replies.some((reply) => reply !== undefined)) {
       if (2 * permits > this.#permits)
         this.#permits = Math.min(2 * this.#permits, MAX_PERMITS_PER_CALL);
-    } else if (answers.errors.some(cameTooLate)) {
+    } else if (errors.some((e) => e instanceof CallTimeoutError || e instanceof LateCallError)) {
       this.#permits = Math.max(1, Math.min(this.#permits, Math.ceil(permits / 2)));
     }
   }
-}
-
-function cameTooLate(error: unknown): boolean {
-  return error instanceof CallTimeoutError || error instanceof LateCallError;
 }
 
 export function permitsOf(id: string): number {

@@ -1,40 +1,39 @@
-import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout } from './asking.js';
-import { permitsOf, repliedIn } from './asking.js';
+import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout, permitsOf, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
-import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
+import type { HoldReply, HoldRequest, Subject } from './quorum-node.js';
 import type { HeldTicket } from './tickets.js';
 import { hasAll, Votes } from './votes.js';
 
-/** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
+/** The part of the ttl in which a node must answer: several tries must fit into a lease. */
 const TIMEOUT_FRACTION = 1 / 12;
 
 interface Member {
   readonly id: string;
-  /** As this process knew it before. */
+  /** The ticket as this process knew it before. */
   readonly known: HeldTicket | undefined;
   votes: Votes;
 }
 
 /**
- * One for each ticket: whether a majority has it. Throws when that is not known.
+ * Extends tickets. Gives for each ticket whether a majority has it; throws when that is not known.
  *
- * Where nodes that lost a ticket are up, and nodes that have it are not, it is put back where it is
- * missing. While its last confirmed lease runs, its other nodes still have it, so no other ticket
- * can have won its slots meanwhile.
+ * If nodes that lost a ticket answer, and nodes that have it do not, the ticket is restored on the
+ * nodes that lost it. While its last confirmed lease runs, the other nodes still have the ticket,
+ * so no other ticket can have won its slots meanwhile.
  */
 export async function extendTickets(
   quorum: Quorum,
-  terms: Terms,
+  subject: Subject,
   tickets: readonly { readonly id: string }[],
 ): Promise<boolean[]> {
   const { clock, held, majorities } = quorum;
-  const until = clock.monotonic() + terms.ttl;
-  const shortest = Math.min(nodeTimeout(terms.ttl), terms.ttl * TIMEOUT_FRACTION);
+  const until = clock.monotonic() + subject.ttl;
+  const shortest = Math.min(nodeTimeout(subject.ttl), subject.ttl * TIMEOUT_FRACTION);
   const timeoutMs = Math.max(MIN_NODE_TIMEOUT_MS, shortest);
   const hold = (members: readonly Member[], requests: readonly HoldRequest[]) => {
     const isDecided = (answers: Answers<HoldReply>): boolean =>
       !members.some((member) => isUndecided(member, answers));
-    return quorum.hold(terms, requests, members, timeoutMs, isDecided);
+    return quorum.hold(subject, requests, members, timeoutMs, isDecided);
   };
   const members = tickets.map(({ id }): Member => {
     return { id, known: held.get(id), votes: new Votes(majorities, permitsOf(id)) };
@@ -49,10 +48,10 @@ export async function extendTickets(
     if (kept.includes(member)) confirm(quorum, member, until);
     else if (!undecided.includes(member)) held.lose(member.id);
   }
-  // A node that lost its data gets all in one call.
+  // A node that lost its data gets all tickets in one call.
   answers.replies.forEach((reply, node) => {
     const holdings = kept.map(({ votes }) => votes.holdings[node]);
-    if (reply) quorum.reconcile(node, terms, kept.map(extending), holdings);
+    if (reply) quorum.reconcile(node, subject, kept.map(extending), holdings);
   });
   if (undecided.some((member) => !kept.includes(member))) throw quorum.errorFor(answers);
   return members.map((member) => kept.includes(member));
@@ -70,13 +69,13 @@ function confirm({ held }: Quorum, member: Member, until: number): void {
   });
 }
 
-/** The slots that a majority holds for it, if all that it needs are there. */
+/** The slots of the ticket, if a majority holds all of them. */
 function slotsOf({ known, votes }: Member): readonly number[] | undefined {
   if (known === undefined) return votes.wonSlots();
   return hasAll(votes.slots(), known.slots) ? known.slots : undefined;
 }
 
-/** Nodes that gave no reply could make the difference. */
+/** Whether the nodes without a reply could decide that the ticket is held. */
 function isUndecided(member: Member, answers: Answers<HoldReply>): boolean {
   return slotsOf(member) === undefined && member.votes.canWin(~repliedIn(answers));
 }

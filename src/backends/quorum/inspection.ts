@@ -4,11 +4,12 @@ import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { nodesWhere, Votes } from './votes.js';
 
-/** What each node has of one ticket, its times counted from the moment at which it reported. */
+/** A ticket as each node reported it, with durations counted from the report. */
 type Reports = ((NodeTicket & { expiresIn: number; heldFor: number }) | undefined)[];
 
 /**
- * What a majority holds. Requests that wait are in no queue: only their own processes know of them.
+ * The tickets that a majority holds. Waiting requests are in no queue: only their processes know
+ * them.
  */
 export async function inspectNodes(
   quorum: Quorum,
@@ -17,7 +18,7 @@ export async function inspectNodes(
   const answers = await askAll<ListReply>(quorum, {
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
-    // A silent node is waited for: with its vote a ticket may have a majority.
+    // Also a silent node decides: with its vote a ticket may have a majority.
     isDecided: () => false,
   });
   quorum.assertMajority(answers);
@@ -49,7 +50,7 @@ function holderFrom(
   const slots = votes.slots();
   if (slots.length === 0) return undefined;
   const reports = seen.filter((report) => report !== undefined);
-  // It has a majority until so few nodes are left that have it.
+  // A ticket has a majority until too few nodes have it.
   const untilThen = reports.filter(({ expiresIn }) =>
     majorities.reachedBy(
       nodesWhere(seen, (one) => one !== undefined && one.expiresIn >= expiresIn),

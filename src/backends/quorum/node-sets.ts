@@ -1,62 +1,45 @@
-import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
-import { type Majorities, nodesWhere } from './votes.js';
+import type { RecordedSet, SetClaim } from './quorum-node.js';
+import { nodesWhere } from './votes.js';
 
-/** What each node replied; undefined: nothing. */
-type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
+/** The reply of each node; undefined: none. */
+export type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
 
 /**
- * Whether others use the nodes of this process in another set. Majorities of two lists need not
- * have a node in common: a process that lists [a, b, c] and one that lists [a, b, d] could hold one
- * slot at a time. Each node records, for one ttl, the sets of the processes that it grants to, and
- * reports them with every reply:
+ * For each node a foreign set, if the node reports one: other processes use the nodes in that set.
+ * Majorities of two lists need not have a node in common: a process with the list [a, b, c] and a
+ * process with the list [a, b, d] could hold the same slot. Each node records, for one ttl, the
+ * sets of the processes to which it grants tickets, and reports them with every reply:
  *
  * 1. A node refuses a process while a foreign set is in use there.
- * 2. A process that finds, on a majority, that a ticket was held in its own set continues. A
- *    process with another set does not find that for its own, so it has to hear all nodes, and
- *    hears of this process.
- * 3. Else all nodes are waited for, as long as a call may take. A process that then hears of no
- *    foreign set begins its own.
- * 4. A process that hears of a foreign set gives back what it won, and its record with it.
+ * 2. A process continues when a majority reports that a ticket was held in the set of the process.
+ *    A process with another set gets no such report for its set, so it must hear all nodes, and
+ *    hears of the first process.
+ * 3. Without such a report the process waits for all nodes, as long as a call may take. If no node
+ *    reports a foreign set, the process begins its own set.
+ * 4. A process that hears of a foreign set gives its tickets back, and its record with them.
  */
-export class NodeSets {
-  /** Undefined where nodes have no names, and nothing can be compared. */
-  readonly claim: SetClaim | undefined;
-  readonly #majorities: Majorities;
+export function foreignIn(
+  replies: Replies,
+  claim: SetClaim | undefined,
+): readonly (string | undefined)[] {
+  if (claim === undefined) return [];
+  return replies.map(
+    (reply) => reply?.sets.find(({ set }) => !haveCommonList(set, claim.set))?.set,
+  );
+}
 
-  constructor(claim: SetClaim | undefined, majorities: Majorities) {
-    this.claim = claim;
-    this.#majorities = majorities;
-  }
-
-  /** What goes with tickets that are given back. */
-  originOf(held: boolean): DropCall['origin'] {
-    return this.claim && { set: this.claim.set, held };
-  }
-
-  /** On a majority, by a process that has held a ticket; or there is nothing to compare. */
-  isProvenIn(replies: Replies): boolean {
-    const own = this.claim?.set;
-    const recording = nodesWhere(
-      replies,
-      (reply) => reply?.sets.some(({ set, proven }) => proven && set === own) === true,
-    );
-    return own === undefined || this.#majorities.reachedBy(recording);
-  }
-
-  /** A foreign set of each node that has one. */
-  foreignIn(replies: Replies): (string | undefined)[] {
-    const own = this.claim?.set;
-    return replies.map((reply) => {
-      if (own === undefined) return undefined;
-      return reply?.sets.find(({ set }) => !haveCommonList(set, own))?.set;
-    });
-  }
+/** The nodes that report that a ticket was held in the set of the claim. */
+export function provenIn(replies: Replies, claim: SetClaim): number {
+  return nodesWhere(
+    replies,
+    (reply) => reply?.sets.some(({ set, proven }) => proven && set === claim.set) === true,
+  );
 }
 
 /**
- * A set of nodes as it is sent and stored: the names of the nodes of each list with `,` between
- * them, the lists with `+` between them, all in order, so that every process that lists the same
- * nodes in whatever order says the same.
+ * A set of nodes as the process sends it and a node stores it: the names of the nodes of each list
+ * with `,` between them, the lists with `+` between them. All are sorted, so that processes that
+ * list the same nodes in another order send the same text.
  */
 export function setName(lists: readonly (readonly string[])[]): string {
   return lists
@@ -65,7 +48,7 @@ export function setName(lists: readonly (readonly string[])[]): string {
     .join('+');
 }
 
-/** As messages show it. */
+/** A set as messages show it. */
 export function formatSet(set: string): string {
   return set
     .split('+')
@@ -74,15 +57,15 @@ export function formatSet(set: string): string {
 }
 
 /**
- * Then a caller that needs a majority of both lists of one set agrees with callers that need a
- * majority of one of them.
+ * Whether two sets are compatible: a caller that needs a majority of two lists agrees with a caller
+ * that needs a majority of either.
  */
 export function haveCommonList(a: string, b: string): boolean {
   const lists = new Set(a.split('+'));
   return b.split('+').some((list) => lists.has(list));
 }
 
-/** Without what separates, here and in the scripts and their replies. */
+/** Without the signs that separate names, here and in the scripts and their replies. */
 function encode(name: string): string {
   return name.replace(/[%,+;|=\s]/g, (sign) => encodeURIComponent(sign));
 }

@@ -10,41 +10,41 @@ import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
 import type { DropCall, DropReply, QuorumNode } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
-/** Part of the ttl in which the batches of one call begin. */
+/** The part of the ttl in which the batches of a call begin. */
 const BATCHES_FRACTION = 1 / 4;
 
 /**
  * Tickets on several independent masters, between which nothing is replicated. Why it counts right:
  *
- * A majority of per-node counts admits too many, so a semaphore of limit L is L numbered slots
- * here, each a one-holder lock won by majority as in Redlock
+ * A majority of per-node counts admits too many holders, so a semaphore of limit L is L numbered
+ * slots here. Each slot is a lock of one holder, won by majority as in Redlock
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). A node gives a slot to
  * one ticket at a time, and any two majorities have a node in common, so no slot ever has two
  * tickets.
  *
- * 1. Take. All nodes are asked at once for the slots aimed at, else the lowest free ones. A ticket
- *    has won when a majority gave it the same slots, as many as it needs. Nodes that gave it other
- *    slots are asked for the right ones after that. A ticket that did not win is rolled back
- *    everywhere. If some nodes had given it something, contenders split the nodes: it tries again
- *    after a random pause, and aims at slots that a majority named free. Else it is asked for
- *    later.
- * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. A ticket's
- *    token is one that a majority gave it together with its slots. So no two tickets have the same,
- *    and a later ticket, from another majority, gets a higher one from the node in common. The
- *    client names a token just above all clocks that it knows, so that mostly all nodes give that
- *    very one in the first round. Else one above all that were given is proposed, until a majority
- *    gives it.
+ * 1. Take. The process asks all nodes at once for the slots that it aims at, else for the lowest
+ *    free slots. A ticket has won when a majority gave it the same slots, as many as it needs.
+ *    Nodes that gave it other slots get the right slots after that. A ticket that did not win is
+ *    rolled back everywhere. If some nodes had given it a slot, contenders have split the nodes:
+ *    the ticket tries again after a random pause, and aims at slots that a majority named free.
+ *    Else the caller asks again later.
+ * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. The token of
+ *    a ticket is the token that a majority gave it together with its slots. So no two tickets have
+ *    the same token, and a later ticket, from another majority, gets a higher token from the node
+ *    in common. The process names a token just above all clocks that it knows, so that mostly all
+ *    nodes give that token in the first round. Else it proposes tokens above all given tokens,
+ *    until a majority gives the same token.
  * 3. Validity. A lease counts from before the first round by the local clock, less a margin; a
  *    node's entry lives from later on for a whole ttl by the node's own clock. Absolute clocks are
  *    never compared.
- * 4. Rollback. Everything that may have been taken in vain is dropped by id and attempt, on silent
- *    nodes too, until they confirm or it has expired there. Each try is a new attempt, and a drop
- *    spares later ones, so a rollback is never late. A take that itself runs late is refused by its
- *    `notAfter`, dropped by the call that was sent behind it, or, at the latest, when its answer
- *    arrives.
- * 5. Extend. A ticket is held while a majority has it. It is put back where it is missing, once the
- *    majority is certain and as long as nobody released it. So a node that lost its data is whole
- *    again after the next extensions.
+ * 4. Rollback. A ticket that may have been taken in vain is dropped by id and attempt, on silent
+ *    nodes too, until they confirm it or the ticket has expired there. Each try is a new attempt,
+ *    and a drop spares later attempts, so a rollback is never late. A take that itself runs late is
+ *    refused by its `notAfter`, dropped by the call that was sent behind it, or, at the latest,
+ *    when its answer arrives.
+ * 5. Extend. A ticket is held while a majority has it. Once the majority is certain, the ticket is
+ *    restored on the other nodes, unless its process has released it. So a node that lost its data
+ *    is whole again after the next extensions.
  *
  * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
@@ -64,8 +64,8 @@ export class QuorumBackend implements port.Backend {
   }
 
   /**
-   * Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls
-   * to a node are shared.
+   * Each semaphore has a separate lane: a semaphore that needs more rounds must not delay the
+   * others. Below, semaphores share the calls to a node.
    */
   laneOf(key: port.SemaphoreKey): string {
     return placeOf(key);
@@ -95,9 +95,9 @@ export class QuorumBackend implements port.Backend {
   }
 
   /**
-   * The same ticket again for an id that was granted before. Others in batches, while their leases
-   * have hardly begun: the caller asks again for what is left. What runs already is answered by the
-   * call that runs.
+   * Gives an id that was granted before its ticket again. Takes tickets for the other ids in
+   * batches, while their leases have hardly begun: the caller asks again for the rest. An id that
+   * another call is taking gets its verdict from that call.
    * @returns the limit of another caller
    */
   async #serve(
@@ -123,7 +123,7 @@ export class QuorumBackend implements port.Backend {
         const given = await acquisition.run();
         requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
       } catch (error) {
-        // What was granted before must be reported.
+        // The caller must learn of the tickets that earlier batches won.
         if (verdicts.size === 0) throw error;
         break;
       }
@@ -137,8 +137,8 @@ export class QuorumBackend implements port.Backend {
     return Promise.all(
       calls.map(async (call) => {
         const extended: boolean[] = [];
-        for (const part of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await extendTickets(this.#quorum, call, part)));
+        for (const batch of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
+          extended.push(...(await extendTickets(this.#quorum, call, batch)));
         }
         return { ...this.#reply(), extended };
       }),
@@ -150,14 +150,14 @@ export class QuorumBackend implements port.Backend {
   }
 
   async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
-    const { open, held, batches, sets } = this.#quorum;
+    const { open, held, batches } = this.#quorum;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
       const candidate = open.get(id);
       if (candidate !== undefined) candidate.cancelled = true;
       held.release(id);
     }
-    const origin = sets.originOf(wereHeld);
+    const origin = this.#quorum.originOf(wereHeld);
     const released: boolean[] = [];
     for (const tickets of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
       released.push(...(await this.#drop({ key: call.key, origin, tickets })));
@@ -166,9 +166,9 @@ export class QuorumBackend implements port.Backend {
   }
 
   /**
-   * Gives tickets back on all nodes; one for each: whether a majority had it. Nodes that fail are
-   * reported again in the background. Throws when it cannot be reported, and then a second try may
-   * find nothing.
+   * Gives tickets back on all nodes. Gives for each ticket whether a majority had it; throws when
+   * that is not known, and then a second try may find nothing. Nodes that fail are asked again in
+   * the background.
    */
   async #drop(call: DropCall): Promise<boolean[]> {
     const quorum = this.#quorum;
@@ -205,7 +205,7 @@ export class QuorumBackend implements port.Backend {
     return this.#quorum.onHazard(key, listener);
   }
 
-  /** One node in danger endangers no majority yet, but is reported. */
+  /** A single node in danger endangers no majority yet, but is reported. */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
     const { links } = this.#quorum;
     const found = await Promise.all(links.map(async ({ node }) => node.findHazard?.(key)));
@@ -218,8 +218,8 @@ export class QuorumBackend implements port.Backend {
   }
 
   /**
-   * There is no one server time: a local one takes its place, and the caller compares its own
-   * clocks with that.
+   * Several nodes have no common server time: the local time takes its place, and the caller
+   * compares its clocks with that.
    */
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };

@@ -1,14 +1,14 @@
 import type { SemaphoreKey } from '../backend.js';
 
 /**
- * The port to one of the independent masters. To a node a semaphore is numbered slots, each free or
- * held by one ticket until a time on the node's own clock. Each call takes many tickets. Times and
- * durations are milliseconds, times are on the node's clock.
+ * The port to one of the independent masters. For a node, a semaphore is numbered slots, each free
+ * or held by a ticket until a time on the node's clock. Each call takes many tickets. Times and
+ * durations are milliseconds; times are on the node's clock.
  */
 export interface QuorumNode {
-  /** What every process calls it, where that can be reported from its client. */
+  /** The name that every process gives to the node, if its client shows an address. */
   readonly name?: string | undefined;
-  /** Gives tickets slots, renews tickets, and puts them where a majority wants them. */
+  /** Gives tickets slots, renews tickets, and moves them to the slots that a majority gave. */
   hold(call: HoldCall): Promise<HoldReply>;
   /** Gives tickets back: compare-and-delete by id and attempt. */
   drop(call: DropCall): Promise<DropReply>;
@@ -16,27 +16,27 @@ export interface QuorumNode {
   list(key: SemaphoreKey): Promise<ListReply>;
   /** Whether trying again on this node can help. */
   isRetryable(error: unknown): boolean;
-  /** What is set on the node so that it endangers the tickets, if that can be reported. */
+  /** A setting of the node that endangers the tickets, if the node lets this process see it. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
 export interface CallTiming {
-  /** Time on the node's clock after which the call must change nothing. */
+  /** The time on the node's clock after which the call must change nothing. */
   readonly notAfter: number | undefined;
-  /** How long the caller waits for the reply. Left out: as long as for any node. */
+  /** How long the caller waits for the reply. Left out: the longest time of a node. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The semaphore that tickets are of, and how long they live. */
-export interface Terms {
+/** The semaphore of the tickets in a call, and how long they live. */
+export interface Subject {
   readonly key: SemaphoreKey;
   readonly limit: number;
   readonly ttl: number;
 }
 
-/** Its requests are all of mode `take`, or none is. */
-export interface HoldCall extends Terms, CallTiming {
-  /** Left out where the caller's nodes have no names. */
+/** Either all requests have the mode `take`, or none has. */
+export interface HoldCall extends Subject, CallTiming {
+  /** Left out if the caller's nodes have no names. */
   readonly claim?: SetClaim | undefined;
   readonly requests: readonly HoldRequest[];
 }
@@ -49,31 +49,28 @@ export interface SetClaim {
 }
 
 /**
- * `take`: that number of permits or none: these slots, then the lowest that are free; this token or
- * a higher one.
- * `extend`: a new expiry for what is held, and nothing for what is not.
- * `assign`: exactly these slots as far as they are free, and this token if it is higher than any
- * that the node knows of; else a higher one.
- * `restore`: exactly these slots as far as they are free, and exactly this token.
+ * `take`: that number of permits or none: these slots, then the lowest free slots; this token or a
+ * higher token.
+ * `extend`: a new expiry for a ticket that is held, and nothing for other tickets.
+ * `assign`: these slots as far as they are free, and this token if it is higher than all tokens
+ * that the node knows; else a higher token.
+ * `restore`: these slots as far as they are free, and exactly this token.
  */
 export type HoldMode = 'take' | 'extend' | 'assign' | 'restore';
 
-/** Slots of one ticket, with what they were given. */
+/** The slots of a ticket, with its token and attempt. */
 export interface Holding {
   readonly slots: readonly number[];
-  /**
-   * The fencing token, in microseconds. Of a node: the highest that it had ever given out or heard
-   * of when it gave this one.
-   */
+  /** The fencing token, in microseconds; a node gives tokens in rising order. */
   readonly token: number;
   /**
-   * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names
-   * it, so that the rollback of one try never takes away what a later one has won.
+   * Rises with every try of a ticket. A rollback names the attempt, so that it never takes a ticket
+   * away that a later attempt has won.
    */
   readonly attempt: number;
 }
 
-/** What a node should hold for a ticket. */
+/** A ticket that a node should hold. */
 export interface HoldRequest extends Holding {
   readonly id: string;
   readonly mode: HoldMode;
@@ -87,27 +84,27 @@ export interface NodeReply {
 }
 
 export interface HoldReply extends NodeReply {
-  /** One for each request: undefined when the node refused it, or holds nothing for it. */
+  /** A holding for each request: undefined when the node refused it, or does not hold it. */
   readonly holdings: readonly (Holding | undefined)[];
-  /** After a `take` the lowest free slots; not more than a few dozen. */
+  /** After a `take` the lowest free slots, a few dozen at most. */
   readonly free: readonly number[];
-  /** The limit of the last caller, where it is another and tickets are held. */
+  /** The limit of the last caller, if it is another limit and tickets are held. */
   readonly otherLimit: number | undefined;
-  /** The sets that the node is used in, as recorded before the call. */
+  /** The sets in which the node is used, as recorded before the call. */
   readonly sets: readonly RecordedSet[];
 }
 
 export interface RecordedSet {
   readonly set: string;
-  /** A ticket was held in it; else a ticket may have been won in vain. */
+  /** A ticket was held in the set; else a ticket may have been won in vain. */
   readonly proven: boolean;
 }
 
 export interface DropCall {
   readonly key: SemaphoreKey;
   /**
-   * The set of the caller, and whether the tickets were held in it; if not, the node forgets it
-   * with the last ticket.
+   * The set of the caller, and whether the tickets were held in it; if not, the node forgets the
+   * set with the last ticket.
    */
   readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
@@ -117,12 +114,12 @@ export interface DropCall {
 
 export interface DropRequest {
   readonly id: string;
-  /** Later attempts stay; Infinity: whatever there is goes. */
+  /** Later attempts stay; Infinity: every attempt goes. */
   readonly attempt: number;
 }
 
 export interface DropReply extends NodeReply {
-  /** One for each ticket: whether it was live. */
+  /** For each ticket whether it was live. */
   readonly dropped: readonly boolean[];
 }
 

@@ -3,87 +3,89 @@ import { type Clock, randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
-import { formatSet, NodeSets, setName } from './node-sets.js';
+import * as sets from './node-sets.js';
 import type * as port from './quorum-node.js';
 import { type Candidate, Tickets } from './tickets.js';
 import { Majorities, nodesWhere, sameSlots, Votes } from './votes.js';
 
-/** How often a ticket is put back on a node where another contender is just trying for its slot. */
+/** How often a ticket is restored on a node on which another contender tries for its slot. */
 const MOST_RESTORES = 3;
 const RESTORE_PAUSE_MS = 10;
 
 export interface QuorumSettings {
-  /** What every process calls the nodes. Left out: their own names. */
+  /** The names that every process gives to the nodes. Left out: the names of the nodes. */
   readonly names?: readonly string[];
   /**
-   * The lists of which each must be won by a majority, by the places of their nodes. Left out: one
-   * list of all.
+   * The indexes of the nodes of each list; a ticket needs a majority of each. Left out: one list of
+   * all nodes.
    */
   readonly lists?: readonly (readonly number[])[];
-  /** What happens to acquires while others use the nodes in another set. Default `refuse`. */
+  /** Whether acquires fail while other processes use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
 
 export type HazardListener = (message: string) => void;
 
-/** The nodes together, and what this process knows of them and of its tickets. */
+/** The nodes, and the tickets of this process on them. */
 export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
-  readonly sets: NodeSets;
-  /** The tickets that are being won, by id. */
+  /** Undefined if the nodes have no names, so that no sets can be compared. */
+  readonly claim: port.SetClaim | undefined;
+  /** The requests that try to win a majority, by id. */
   readonly open: Map<string, Candidate> = new Map();
-  /** The tickets that were won. */
   readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
-  /** How many tries of tickets there were. */
+  /** The number of the last attempt. */
   attempts = 0;
-  /** Each hears of another set once; with its semaphore. */
+  /** Each listener gets the first message about its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
-  /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
+  /** How long a ticket may live on a node that does not answer, as far as this process knows. */
   #longestTtl = 0;
 
   constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
-    const { lists = [nodes.map((_, place) => place)], otherSet = 'refuse' } = settings;
+    const { lists = [[...nodes.keys()]], otherSet = 'refuse' } = settings;
     const names = settings.names ?? nodes.map(({ name }) => name);
     const isNamed = names.every((name) => name !== undefined);
-    const set = setName(lists.map((places) => places.map((place) => names[place] ?? '')));
+    const set = sets.setName(lists.map((list) => list.map((node) => names[node] ?? '')));
     this.clock = clock;
     this.majorities = new Majorities(lists);
-    this.sets = new NodeSets(isNamed ? { set, otherSet } : undefined, this.majorities);
-    this.links = nodes.map((node) => new NodeLink(node, clock, this.sets.originOf(false)));
+    this.claim = isNamed ? { set, otherSet } : undefined;
+    this.links = nodes.map((node) => new NodeLink(node, clock, this.originOf(false)));
     this.held = new Tickets(clock);
   }
 
-  /**
-   * The nodes' clocks are never compared; this is what a fencing token should at least be, in
-   * microseconds.
-   */
+  /** The lowest token that a take should name, in microseconds: above the clocks of all nodes. */
   wantedToken(): number {
     return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
   }
 
-  /** Asks all nodes to hold tickets. Only what they answer now counts as their votes. */
+  /** The origin that goes with released tickets. */
+  originOf(held: boolean): port.DropCall['origin'] {
+    return this.claim && { set: this.claim.set, held };
+  }
+
+  /** Asks all nodes to hold tickets. Only the answers to this call count as votes. */
   async hold(
-    terms: port.Terms,
+    subject: port.Subject,
     requests: readonly port.HoldRequest[],
     tickets: readonly { votes: Votes }[],
     timeoutMs: number,
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
-    this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
+    this.#longestTtl = Math.max(this.#longestTtl, subject.ttl);
     for (const each of tickets) each.votes = new Votes(this.majorities, each.votes.permits);
     const answers = await askAll<port.HoldReply>(this, {
       timeoutMs,
-      send: this.#holding(terms, requests),
+      send: this.#holding(subject, requests),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         tickets.forEach(({ votes }, i) => (votes.holdings[node] = reply?.holdings[i]));
         return isDecided(given);
       },
       onLate: (node, reply) => {
-        if (reply) this.reconcile(node, terms, requests, reply.holdings);
+        if (reply) this.reconcile(node, subject, requests, reply.holdings);
       },
     });
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
@@ -91,20 +93,20 @@ export class Quorum {
     return answers;
   }
 
-  #holding({ key, limit, ttl }: port.Terms, requests: readonly port.HoldRequest[]) {
-    const { claim } = this.sets;
+  #holding({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
+    const { claim } = this;
     return (node: port.QuorumNode, timing: port.CallTiming) =>
       node.hold({ key, limit, ttl, ...timing, claim, requests });
   }
 
   /**
-   * Compares what one node holds for tickets with what this process knows of them. While a ticket
-   * is open, that is a vote; a ticket that is held is put where the node lacks it, in the
-   * background; any other is dropped.
+   * Compares the holdings of a node with the tickets of this process. A holding of an open ticket
+   * is a vote. A held ticket that the node lacks is restored there, in the background. The node
+   * drops any other ticket.
    */
   reconcile(
     node: number,
-    terms: port.Terms,
+    subject: port.Subject,
     requests: readonly port.HoldRequest[],
     holdings: readonly (port.Holding | undefined)[],
     restores: number = MOST_RESTORES,
@@ -118,17 +120,17 @@ export class Quorum {
         candidate.votes.holdings[node] = holding;
       } else if (ticket !== undefined) {
         return holding.token !== ticket.token || !sameSlots(holding.slots, ticket.slots);
-      } else if (mode !== 'extend') this.rollBack(node, terms.key, id, attempt);
+      } else if (mode !== 'extend') this.rollBack(node, subject.key, id, attempt);
       return false;
     });
     const ids = lacking.map(({ id }) => id);
-    if (ids.length > 0 && restores > 0) void this.#restore(node, terms, ids, restores);
+    if (ids.length > 0 && restores > 0) void this.#restore(node, subject, ids, restores);
   }
 
-  /** Never rejects: what fails is tried again with the next extension. */
+  /** Never rejects: the next extension tries again. */
   async #restore(
     node: number,
-    terms: port.Terms,
+    subject: port.Subject,
     ids: readonly string[],
     restores: number,
   ): Promise<void> {
@@ -138,12 +140,14 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
-    const send = this.#holding(terms, requests);
-    const reply = await this.links[node]?.call(nodeTimeout(terms.ttl), send).catch(() => undefined);
-    if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
+    const send = this.#holding(subject, requests);
+    const reply = await this.links[node]
+      ?.call(nodeTimeout(subject.ttl), send)
+      .catch(() => undefined);
+    if (reply) this.reconcile(node, subject, requests, reply.holdings, restores - 1);
   }
 
-  /** Takes back on one node a ticket, or an attempt that failed. */
+  /** Drops on a node a ticket, or an attempt that failed. */
   rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
     this.links[node]?.rollBack(key, id, attempt, this.#longestTtl);
   }
@@ -154,31 +158,39 @@ export class Quorum {
   }
 
   /**
-   * Whether others use the nodes in another set, and warns of it.
-   * @returns the reason not to hold what these answers granted
+   * Whether other processes use the nodes in another set; warns of it.
+   * @returns the reason not to keep the slots that these answers granted
    */
   findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
-    const foreign = this.sets.foreignIn(replies);
-    if (!foreign.some(Boolean) || this.sets.isProvenIn(replies)) return undefined;
-    const own = formatSet(this.sets.claim?.set ?? '');
+    const foreign = sets.foreignIn(replies, this.claim);
+    if (!foreign.some(Boolean) || this.#isProvenIn(replies)) return undefined;
+    const own = sets.formatSet(this.claim?.set ?? '');
     const node = foreign.findIndex(Boolean);
-    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${formatSet(foreign[node] ?? '')}`;
-    for (const [listener, place] of this.#listeners) {
-      if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
+    const message = `this process lists the nodes ${own}, but node ${node} is in use by processes that list ${sets.formatSet(foreign[node] ?? '')}`;
+    for (const [listener, semaphore] of this.#listeners) {
+      if (semaphore === placeOf(key) && this.#listeners.delete(listener)) listener(message);
     }
-    if (this.sets.claim?.otherSet === 'warn') return undefined;
-    const reasons = foreign.map((set) => set && new Error(`in use as one of ${formatSet(set)}`));
+    if (this.claim?.otherSet === 'warn') return undefined;
+    const reasons = foreign.map(
+      (set) => set && new Error(`in use as one of ${sets.formatSet(set)}`),
+    );
     return new QuorumError(this.majorities.needed, reasons, message);
   }
 
   /**
-   * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
-   * `hasWon`: whether that matters.
+   * Whether the answers so far prove that no process uses the nodes in another set. `hasWon`:
+   * without a winner no proof is needed.
    */
   isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
-    if (this.sets.isProvenIn(replies)) return true;
-    if (!hasWon && !this.sets.foreignIn(replies).some(Boolean)) return true;
+    if (this.#isProvenIn(replies)) return true;
+    if (!hasWon && !sets.foreignIn(replies, this.claim).some(Boolean)) return true;
     return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
+  }
+
+  /** Whether a majority reports that a ticket was held in this set; true without a set. */
+  #isProvenIn(replies: sets.Replies): boolean {
+    const { claim, majorities } = this;
+    return claim === undefined || majorities.reachedBy(sets.provenIn(replies, claim));
   }
 
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
@@ -190,10 +202,10 @@ export class Quorum {
     return new QuorumError(this.majorities.needed, errors);
   }
 
-  /** Whether a majority may yet be had when those nodes are asked again that failed. */
+  /** Whether a majority may answer when the nodes that failed are asked again. */
   isRetryable({ reasons }: QuorumError): boolean {
-    const final = nodesWhere(reasons, (reason, place) => {
-      return reason !== undefined && this.links[place]?.node.isRetryable(reason) === false;
+    const final = nodesWhere(reasons, (reason, node) => {
+      return reason !== undefined && this.links[node]?.node.isRetryable(reason) === false;
     });
     return this.majorities.possibleWithout(final);
   }

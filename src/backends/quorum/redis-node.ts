@@ -1,9 +1,8 @@
-import { Batcher, type Item, type Owner } from '../../core/batcher.js';
+import { Batcher, type Item, type Operation, type Owner } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
 import { type Clock, systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
 import { microseconds } from '../gcra.js';
-import { placeOf } from '../place-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import { type Script, script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -21,15 +20,15 @@ const dropScript = script('quorum-drop');
 const listScript = script('quorum-list');
 
 /**
- * Permits of several semaphores in one call: a node needs a millisecond or so for them, in which it
- * does nothing else.
+ * Most permits of several semaphores in one call: a node works on them for about a millisecond, and
+ * does nothing else meanwhile.
  */
 const MOST_SHARED_PERMITS = 100;
 
-/** What one semaphore has in a call of a script. */
+/** The part of a script call that belongs to one semaphore. */
 interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
   readonly permits: number;
-  /** How long its caller waits. */
+  /** How long the caller waits. */
   readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -38,17 +37,17 @@ interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
 
 type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
 
-/** One independent master, over a client of either library. */
+/** An independent master, over a client of either library. */
 export class RedisQuorumNode implements port.QuorumNode {
   readonly name: string | undefined;
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
-  /** Knows which errors pass by themselves, and what endangers keys. */
+  /** Knows which errors a retry can overcome, and which settings endanger keys. */
   readonly #backend: RedisBackend;
   readonly #check: ServerCheck;
-  /** Scripts that have run there. */
+  /** The scripts that have run on the node. */
   readonly #known = new Set<Script>();
-  /** Apart from what renews, which may run where there is no memory for more. */
+  /** Apart from renewals, which may run on a server without memory for new tickets. */
   readonly #takes: Calls<port.HoldReply>;
   readonly #keeps: Calls<port.HoldReply>;
   readonly #drops: Calls<port.DropReply>;
@@ -118,69 +117,62 @@ export class RedisQuorumNode implements port.QuorumNode {
     const deadline = this.#clock.monotonic() + timeoutMs;
     return new Promise((resolve, reject) => {
       const call: NodeCall<Reply> = {
-        place: placeOf(key),
         permits: tickets.reduce((sum, { id }) => sum + permitsOf(id), 0),
         timeoutMs,
         keys: quorumKeysOf(key),
         args,
         parse,
-        /** What was never sent cannot run late. */
+        /** A call that was never sent cannot run late. */
         leave: () => {
           const isWanted = deadline >= this.#clock.monotonic();
           if (!isWanted) reject(new CallTimeoutError(timeoutMs));
           return isWanted;
         },
         answer: (reply) => (reply instanceof Error ? reject(reply) : resolve(reply)),
-        /** Its caller has a separate time limit, and still takes a reply that is late. */
+        /** The caller has a separate time limit, and takes a late reply, too. */
         fail: (error) => void (error instanceof CallTimeoutError || reject(error)),
-        onReplyLost: () => undefined,
       };
-      calls.bundleOf(call).add(call);
+      calls.add({ owner: call, items: [] }, call);
     });
   }
 
   /**
-   * What is ready in one turn of the event loop travels in one call. A call without a reply makes
-   * room for the next one when the first of its callers stops waiting.
+   * Items that are ready in one turn of the event loop travel in one call. A call without a reply
+   * makes room for the next call when the first of its callers stops waiting.
    */
   #callsOf<Reply>(which: Script): Calls<Reply> {
-    return new Batcher(
-      {
-        name: which.name,
-        mostIds: MOST_SHARED_PERMITS,
-        weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
-        run: (parts) => this.#runFor(which, parts),
-        timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.timeoutMs)),
-        deliver: ({ owner }, reply, call) => owner.answer(reply, call),
-      },
-      {
-        clock: this.#clock,
-        callTimeoutMs: Infinity,
-        isRetryable: (error) => this.isRetryable(error),
-      },
-    );
+    const operation: Operation<NodeCall<Reply>, NodeCall<Reply>, Reply | Error> = {
+      name: which.name,
+      mostIds: MOST_SHARED_PERMITS,
+      weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
+      run: (shares) => this.#runFor(which, shares),
+      timeoutOf: (shares) => Math.min(...shares.map(({ owner }) => owner.timeoutMs)),
+      deliver: ({ owner }, reply, call) => owner.answer(reply, call),
+    };
+    const host = { clock: this.#clock, isRetryable: (error: unknown) => this.isRetryable(error) };
+    return new Batcher(operation, host, Infinity);
   }
 
   async #runFor<Reply>(
     which: Script,
-    parts: readonly { readonly owner: NodeCall<Reply> }[],
+    shares: readonly { readonly owner: NodeCall<Reply> }[],
   ): Promise<readonly (Reply | Error)[]> {
-    const keys = parts.flatMap(({ owner }) => owner.keys);
-    const args = parts.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
-    const parsers = parts.map(({ owner }) => owner.parse);
+    const keys = shares.flatMap(({ owner }) => owner.keys);
+    const args = shares.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
+    const parsers = shares.map(({ owner }) => owner.parse);
     const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
     const running = this.#run(which, keys, args, read);
-    // What may grant runs on a server that is fit for it.
+    // Only a server that passes the check may grant tickets.
     const isTrusted = which !== holdScript || this.#check.passed;
     const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);
     return (await done).replies;
   }
 
   /**
-   * The first call of a script carries its text. One that is sent again, because the node does not
-   * know the script, runs behind what was sent meanwhile: a release that two of three nodes have
-   * confirmed behind the take of the next holder, which the third then refuses, and where one of
-   * the two hangs, the next holder waits for it.
+   * The first call of a script carries its text. Without the text, a node that does not know the
+   * script would get the call a second time, behind later calls. A release that two of three nodes
+   * have confirmed would then run behind the take of the next holder: the third node would refuse
+   * the take, and the next holder would wait if one of the two hangs.
    */
   #run<R>(
     which: Script,
@@ -197,10 +189,10 @@ export class RedisQuorumNode implements port.QuorumNode {
   }
 }
 
-/** What is read from the line of one semaphore; undefined where that is no line of the script. */
+/** Reads the line of a semaphore; undefined if it is no line of the script. */
 type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
 
-/** For each semaphore its reply, or why it alone has none; see `quorum-store.lua`. */
+/** For each semaphore its reply or its error; see `quorum-store.lua`. */
 function parseReplies<Reply>(name: string, reply: unknown, parsers: readonly ParseLine<Reply>[]) {
   const [now = '', ...lines] = textOf(reply).split('\n');
   if (!TIME.test(now) || lines.length !== parsers.length) {
@@ -236,7 +228,7 @@ function parseDrop(tickets: number): ParseLine<port.DropReply> {
   };
 }
 
-/** `cursor`: where the next page starts; '' when done. */
+/** `cursor`: the start of the next page; '' after the last page. */
 function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
   const [now = '', cursor = '', lines] = textOf(reply).split('|');
   if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);

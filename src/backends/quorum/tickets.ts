@@ -1,52 +1,56 @@
 import type { Clock } from '../../time/clock.js';
 import type { TicketRequest } from '../backend.js';
 import type { HoldMode, Holding, HoldRequest } from './quorum-node.js';
-import type { Votes } from './votes.js';
+import { type Majorities, Votes } from './votes.js';
 
-/** One request on its way to a majority. */
-export interface Candidate {
+/** A request that tries to win a majority. */
+export class Candidate {
   readonly request: TicketRequest;
   /** Its caller has released it. */
-  cancelled: boolean;
+  cancelled = false;
   /**
-   * `open`: a round is under way, or what it won is not yet safe. `refused`: no node gave it
-   * anything. `split`: too few nodes did. `late`: what was won came too late.
+   * `open`: a round is under way, or the ticket that it won is not yet safe. `refused`: no node
+   * gave it a slot. `split`: too few nodes gave it a slot. `late`: the ticket came too late.
    */
-  progress: 'open' | 'won' | 'refused' | 'split' | 'late';
-  attempt: number;
-  /** For this attempt. */
+  progress: 'open' | 'won' | 'refused' | 'split' | 'late' = 'open';
+  attempt = 0;
+  /** Of this attempt. */
   votes: Votes;
-  slots: readonly number[];
+  slots: readonly number[] = [];
   token: number | undefined;
+
+  constructor(request: TicketRequest, majorities: Majorities) {
+    this.request = request;
+    this.votes = new Votes(majorities, request.permits);
+  }
 }
 
 /** A ticket that a majority holds, as this process knows it. */
 export interface HeldTicket extends Holding {
   readonly label: string;
-  /** Monotonic time by which it may have expired. */
+  /** The monotonic time at which it may have expired. */
   readonly until: number;
 }
 
-/** How long a released ticket is remembered for the sake of calls that are still under way. */
+/** How long a released ticket is remembered, for the calls that are still under way. */
 const RELEASED_MEMORY_MS = 5000;
 
 const RELEASED: Omit<HeldTicket, 'until'> = { slots: [], token: 0, attempt: 0, label: '' };
 
 /**
- * The tickets that this process won or extended, by id. Without it everything would work but one
- * thing: a node that lost a ticket could not get it back with certainty that nobody released it
- * meanwhile.
+ * The tickets that this process won or extended, by id. They serve one purpose: a node that lost a
+ * ticket gets it back only if this process has not released it meanwhile.
  */
 export class Tickets {
   readonly #clock: Clock;
-  /** The tickets that were confirmed or released last are last. */
+  /** The tickets in the order in which they were confirmed or released. */
   readonly #known = new Map<string, HeldTicket>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Undefined where it is not held any more. */
+  /** Undefined if the ticket is not held any more. */
   get(id: string): HeldTicket | undefined {
     const ticket = this.#known.get(id);
     const isHeld = ticket !== undefined && ticket.slots.length > 0;
@@ -75,7 +79,7 @@ export class Tickets {
     return this.#known.get(id)?.slots.length === 0;
   }
 
-  /** What a node is sent for it; undefined when it is no longer held. */
+  /** The request that puts the ticket on a node; undefined if it is not held any more. */
   requestFor(id: string, mode: HoldMode): HoldRequest | undefined {
     const ticket = this.get(id);
     return ticket && { ...ticket, id, mode, permits: ticket.slots.length };

@@ -4,25 +4,25 @@ import type { Holding } from './quorum-node.js';
 export const MOST_NODES = 30;
 
 /**
- * Which nodes together decide: a majority of each list. There is one list, or two while it is being
- * changed: a process that needs a majority of the old one and of the new one agrees with processes
- * that know only one of them.
+ * The nodes that together decide: a majority of each list. There is one list, or two while the list
+ * is being changed: a process that needs a majority of the old list and of the new list agrees with
+ * processes that know only one of them.
  */
 export class Majorities {
   /** How many nodes there are. */
   readonly nodes: number;
   readonly #lists: readonly { readonly members: number; readonly needed: number }[];
 
-  /** `lists`: the nodes of each, by their places among all. */
+  /** `lists`: the indexes of the nodes of each list. */
   constructor(lists: readonly (readonly number[])[]) {
     this.nodes = Math.max(...lists.flat()) + 1;
-    this.#lists = lists.map((places) => ({
-      members: places.reduce((mask, place) => mask | (1 << place), 0),
-      needed: Math.floor(places.length / 2) + 1,
+    this.#lists = lists.map((list) => ({
+      members: list.reduce((mask, node) => mask | (1 << node), 0),
+      needed: Math.floor(list.length / 2) + 1,
     }));
   }
 
-  /** How many it takes of the longest list. */
+  /** The size of a majority of the longest list. */
   get needed(): number {
     return Math.max(...this.#lists.map(({ needed }) => needed));
   }
@@ -31,22 +31,22 @@ export class Majorities {
     return this.#lists.every(({ members, needed }) => countBits(nodes & members) >= needed);
   }
 
-  /** Whether those that are left can still decide without these. */
+  /** Whether the other nodes can decide without these nodes. */
   possibleWithout(nodes: number): boolean {
     return this.reachedBy(~nodes);
   }
 
-  /** What a majority votes for, or would if the `pending` nodes did. `votes`: of each node. */
+  /** The values that a majority votes for, or would vote for together with the `pending` nodes. */
   elect<T>(votes: readonly (readonly T[])[], pending = 0): T[] {
     const nodes = new Map<T, number>();
-    votes.forEach((values, place) => {
-      for (const value of values) nodes.set(value, (nodes.get(value) ?? 0) | (1 << place));
+    votes.forEach((values, node) => {
+      for (const value of values) nodes.set(value, (nodes.get(value) ?? 0) | (1 << node));
     });
     return [...nodes].flatMap(([value, mask]) => (this.reachedBy(mask | pending) ? [value] : []));
   }
 }
 
-/** The nodes for which it is true. */
+/** The nodes that pass the test, as bits. */
 export function nodesWhere<T>(
   items: readonly T[],
   test: (item: T, node: number) => boolean,
@@ -60,7 +60,7 @@ function countBits(mask: number): number {
   return count;
 }
 
-/** What the nodes hold for one ticket, in their order; undefined: nothing, or no reply. */
+/** The slots that each node holds for a ticket; undefined: none, or no reply. */
 export class Votes {
   readonly permits: number;
   readonly holdings: (Holding | undefined)[];
@@ -72,29 +72,29 @@ export class Votes {
     this.holdings = Array.from({ length: majorities.nodes }, () => undefined);
   }
 
-  /** The slots that a majority holds, or would if the `pending` nodes did, in rising order. */
+  /** The slots that a majority holds, or would hold with the `pending` nodes, in rising order. */
   slots(pending = 0): number[] {
     const votes = this.holdings.map((holding) => holding?.slots ?? []);
     return this.#majorities.elect(votes, pending).toSorted((a, b) => a - b);
   }
 
-  /** As many slots as the ticket needs, each on a majority. */
+  /** The slots that the ticket has won: as many as it needs, each on a majority. */
   wonSlots(): readonly number[] | undefined {
     const slots = this.slots();
     return slots.length >= this.permits ? slots.slice(0, this.permits) : undefined;
   }
 
-  /** Whether the `pending` nodes could make it a majority. */
+  /** Whether the ticket could win with the `pending` nodes. */
   canWin(pending: number): boolean {
     return this.#majorities.reachedBy(pending) || this.slots(pending).length >= this.permits;
   }
 
-  /** The token that a majority gave together with all of these slots. */
+  /** The token that a majority gave together with all these slots. */
   tokenWith(slots: readonly number[]): number | undefined {
     return this.#majorities.elect(this.#tokensWith(slots))[0];
   }
 
-  /** Whether a majority can still give the same token, when the `pending` nodes do. */
+  /** Whether a majority could give the same token with the `pending` nodes. */
   canAgree(slots: readonly number[], pending: number): boolean {
     const tokens = this.#tokensWith(slots);
     return (

@@ -9,35 +9,25 @@ import type {
 import { NO_ORDER } from '../request-order.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
-import { tailOf } from './operation.js';
-import {
-  costsText,
-  lifeTerms,
-  list,
-  listText,
-  rateText,
-  textOf,
-  ticketOf,
-  UnexpectedReplyError,
-} from './wire-text.js';
+import { costsText, lifeOf, list, listText, rateText, textOf, ticketOf } from './wire-text.js';
 
 /** See `acquire.lua`. */
 export const acquire: Operation<AcquireCall, AcquireReply> = {
   script: script('acquire'),
-  terms: lifeTerms,
-  sameTerms: (one, other) =>
+  shared: lifeOf,
+  shares: (one, other) =>
     one.limit === other.limit &&
     one.ttl === other.ttl &&
     one.notAfter === other.notAfter &&
     one.label === other.label,
   argument: requestsText,
-  read: (text, serverTime, { requests }) => {
-    const { body, common, askAgainAt, isTurn } = tailOf('acquire', text, serverTime);
+  read: ({ body, common, askAgainAt, isTurn }, { requests }) => {
     const verdicts = verdictsOf(body);
-    const isOdd = verdicts.length !== requests.length || verdicts.some(isOddRefusal, requests);
-    if (isOdd) throw new UnexpectedReplyError('acquire', text);
+    if (verdicts.length !== requests.length || !verdicts.every(isPossible, requests)) {
+      return undefined;
+    }
     // Field by field: a spread costs several times as much on this path.
-    const { grants, storedLimit, otherLimit } = common;
+    const { serverTime, grants, storedLimit, otherLimit } = common;
     return { serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn, verdicts };
   },
 };
@@ -47,11 +37,11 @@ export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
+function requestsText({ requests, maxWaiting, ...call }: AcquireCall): string {
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
-  const rules = rulesText(terms);
+  const rules = rulesText(call);
   const isPlain = most === '' && rules === '' && requests.every(isPlainRequest);
   const first = requests[0];
   // The script reads a single id faster as it is.
@@ -62,9 +52,9 @@ function requestsText({ requests, maxWaiting, ...terms }: AcquireCall): string {
   }
   const ids = listText(requests.map(({ id }) => id));
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
-  const places = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
+  const arrivals = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
   const orders = listText(requests.map(({ order, cost }) => orderText(order, cost)));
-  return [ids, requests.map(kindOf).join(''), places, orders, most, rules].join('|');
+  return [ids, requests.map(kindOf).join(''), arrivals, orders, most, rules].join('|');
 }
 
 function isPlainRequest(request: TicketRequest): boolean {
@@ -92,18 +82,23 @@ function orderText({ priority, weight, group }: RequestOrder = NO_ORDER, cost?: 
 }
 
 /** A request is refused only for more permits than the limit. */
-function isOddRefusal(this: readonly TicketRequest[], verdict: AcquireVerdict, i: number): boolean {
-  return verdict.kind === 'over' && verdict.limit >= (this[i]?.permits ?? 1);
+function isPossible(
+  this: readonly TicketRequest[],
+  verdict: AcquireVerdict | undefined,
+  i: number,
+): verdict is AcquireVerdict {
+  return verdict?.kind === 'over' ? verdict.limit < (this[i]?.permits ?? 1) : verdict !== undefined;
 }
 
-function verdictsOf(body: string): AcquireVerdict[] {
+/** Undefined for what is no verdict. */
+function verdictsOf(body: string): (AcquireVerdict | undefined)[] {
   return body.includes(';') || body.startsWith('*') || body === ''
     ? list(body).flatMap(rowOf)
     : [verdictOf(body)];
 }
 
 /** `*n slot token`: n tickets of one permit each, slots and tokens rising. */
-function rowOf(text: string): AcquireVerdict | AcquireVerdict[] {
+function rowOf(text: string): AcquireVerdict | undefined | AcquireVerdict[] {
   const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
   if (total === undefined) return verdictOf(text);
   return Array.from({ length: Number(total) }, (_, i) => ({
@@ -113,23 +108,23 @@ function rowOf(text: string): AcquireVerdict | AcquireVerdict[] {
   }));
 }
 
-function verdictOf(text: string): AcquireVerdict {
+function verdictOf(text: string): AcquireVerdict | undefined {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
   if (/^o[1-9]\d{0,15}$/.test(text)) return { kind: 'over', limit: Number(text.slice(1)) };
   if (text.startsWith('q')) return queuedOf(text);
-  const { fencingToken, slots } = ticketOf('acquire', text);
-  return { kind: 'granted', fencingToken, slots };
+  const ticket = ticketOf(text);
+  return ticket && { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
 }
 
 const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}),(\d{0,16}))?$/;
 
-/** `q` and the place, and where the request asked for it `,position,waiting,estimate`. */
-function queuedOf(text: string): AcquireVerdict {
-  const [, place, position, waiting, estimate] = QUEUED.exec(text) ?? [];
-  const arrival = Number(place);
-  if (!Number.isSafeInteger(arrival)) throw new UnexpectedReplyError('acquire', text);
+/** `q` and the arrival, and if the request asked for it `,position,waiting,estimate`. */
+function queuedOf(text: string): AcquireVerdict | undefined {
+  const [, number, position, waiting, estimate] = QUEUED.exec(text) ?? [];
+  const arrival = Number(number);
+  if (!Number.isSafeInteger(arrival)) return undefined;
   if (waiting === undefined) return { kind: 'queued', arrival };
   const progress = {
     position: Number(position),

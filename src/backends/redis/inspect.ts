@@ -1,8 +1,7 @@
 import type * as port from '../backend.js';
 import { budgetsShown, unasked } from '../gcra.js';
 import { INSPECT_PAGE } from '../protocol.js';
-import type { Standing } from '../request-order.js';
-import { inOrderOfGrants } from '../request-order.js';
+import { type Standing, waitersOf } from '../request-order.js';
 import { parseTicketId } from '../ticket-id.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
@@ -14,31 +13,25 @@ import { list, milliseconds, slotsOf, textOf, TIME, UnexpectedReplyError } from 
 const inspectScript = script('inspect');
 const overviewScript = script('overview');
 
-/** A waiting request, and what decides when it is granted. */
-interface WaitingRequest extends Standing {
-  readonly state: Omit<port.WaiterState, 'position'>;
-}
-
 /** Page by page; other calls may come between two pages. */
 export async function inspect(
   connection: RedisConnection,
   call: port.InspectCall,
 ): Promise<port.InspectReply> {
   const holders = new Map<string, port.HolderState>();
-  const waiting = new Map<string, WaitingRequest>();
+  const waiting = new Map<string, Standing>();
   let state = readState('', 0);
-  let cursors = ['0', '0'];
+  let [cursors, now] = [['0', '0'], 0];
   while (cursors.some((cursor) => cursor !== '')) {
     const args = [...cursors, String(INSPECT_PAGE)];
     const page = await runScript(connection, inspectScript, keysOf(call.key), args, pageOf);
     for (const holder of page.holders) holders.set(holder.id, holder);
-    for (const waiter of page.waiters) waiting.set(waiter.state.id, waiter);
-    ({ cursors, state } = page);
+    for (const waiter of page.waiters) waiting.set(waiter.id, waiter);
+    ({ cursors, state, now } = page);
   }
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-  const ordered = inOrderOfGrants([...waiting.values()], state.timeOf);
-  const waiters = ordered.map((waiter, position) => ({ ...waiter.state, position }));
+  const waiters = waitersOf([...waiting.values()], now, state.timeOf);
   const rate = state.rate === undefined ? unasked(call.rate) : state.rate;
   const limit = state.limit ?? { limit: call.limit, limitFrom: 'options' };
   const groupLimit = state.groupLimit === undefined ? call.groupLimit : state.groupLimit;
@@ -67,10 +60,11 @@ function pageOf(reply: unknown) {
   if (parts.length !== 6 || !TIME.test(time)) throw new UnexpectedReplyError('inspect', reply);
   const now = milliseconds(time);
   return {
+    now,
     state: readState(state, now),
     cursors: [ticketCursor, requestCursor],
     holders: list(holders).map((line) => holderOf(line, now)),
-    waiters: list(waiters).map((line) => waiterOf(line, now)),
+    waiters: list(waiters).map(waiterOf),
   };
 }
 
@@ -84,13 +78,13 @@ const OVERVIEW = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ((?:\d{1,16}(?:,(?=\d)|(?= )
 
 function overviewOf(text: string, now: number): port.OverviewReply {
   if (text.startsWith('!')) return { error: text.slice(1) };
-  const [, held, waiting, place = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
+  const [, held, waiting, arrival = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
   if (state === undefined) throw new UnexpectedReplyError('overview', text);
   return {
     ...(readState(state, now).limit ?? { limit: undefined, limitFrom: undefined }),
     held: Number(held),
     waiting: Number(waiting),
-    oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(place)),
+    oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(arrival)),
     tokens: list(tokens, ',').map(Number),
   };
 }
@@ -111,18 +105,16 @@ function holderOf(line: string, now: number): port.HolderState {
   };
 }
 
-/** `id lives tag place ttl label priority weight group`. */
-function waiterOf(line: string, now: number): WaitingRequest {
-  const [id = '', lives, tag = '', place = '', , label = '', ...options] = line.split(' ');
+/** `id lives tag arrival ttl label priority weight group`. */
+function waiterOf(line: string): Standing {
+  const [id = '', lives, tag = '', arrival = '', , label = '', ...options] = line.split(' ');
   const [priority = '0', weight = '1', group = ''] = options;
-  const order = { priority: Number(priority), weight: Number(weight), group: decoded(group) };
-  const permits = parseTicketId(id)?.permits ?? 1;
-  const waitingFor = Math.max(0, now - milliseconds(place));
   return {
-    state: { id, permits, waitingFor, label: decoded(label), ...order },
-    permits,
-    order,
-    arrival: Number(place),
+    id,
+    label: decoded(label),
+    permits: parseTicketId(id)?.permits ?? 1,
+    order: { priority: Number(priority), weight: Number(weight), group: decoded(group) },
+    arrival: Number(arrival),
     tag: /^\d+$/.test(tag) ? Number(tag) : undefined,
     parked: tag === 'p',
     living: lives === '1',

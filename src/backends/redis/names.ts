@@ -2,7 +2,7 @@ import type { NamePage, SemaphoreKey } from '../backend.js';
 import { LIST_PAGE } from '../protocol.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
-import { keysStart, nameOfTag, stripesKeyOf } from './keys.js';
+import { nameOfTag, stripesKeyOf } from './keys.js';
 import { runScript } from './script-runner.js';
 import { textOf, UnexpectedReplyError } from './wire-text.js';
 
@@ -18,17 +18,16 @@ export async function listNames(
   prefix: string,
   cursor: string,
 ): Promise<NamePage> {
-  const start = keysStart(prefix);
-  const count = String(LIST_PAGE);
+  const [start, count] = [`${prefix}:`, String(LIST_PAGE)];
   if (connection.eachMaster === undefined) {
     const { names, next } = await scan(connection, [start], [cursor || '0', count]);
     return { names, cursor: next === '0' ? '' : next };
   }
-  const [place = 0, from = '0'] = cursor.split(' ');
-  const master = (await connection.eachMaster())[Number(place)];
+  const [index = 0, from = '0'] = cursor.split(' ');
+  const master = (await connection.eachMaster())[Number(index)];
   if (master === undefined) return { names: [], cursor: '' };
   const { names, next } = await scan(master, [], [from, count, start]);
-  return { names, cursor: next === '0' ? `${Number(place) + 1} 0` : `${place} ${next}` };
+  return { names, cursor: next === '0' ? `${Number(index) + 1} 0` : `${index} ${next}` };
 }
 
 /** Names are between braces: `cursor}tag}tag…`. */

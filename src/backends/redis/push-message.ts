@@ -1,5 +1,5 @@
 import type { EndedTicket, GrantListener, PushedGrant, PushedTurn } from '../backend.js';
-import { nameOf } from './keys.js';
+import { nameOfTag } from './keys.js';
 import { grantsOf, milliseconds } from './wire-text.js';
 
 /**
@@ -20,12 +20,13 @@ const LONGEST_ID = 128;
 export function hearPush(message: string, client: string, listener: GrantListener): void {
   if (message.length > LONGEST_MESSAGE) return;
   const end = message.indexOf('|');
-  const name = end < 0 ? undefined : nameOf(message.slice(end + 1));
+  const name = end < 0 ? undefined : nameOfTag(message.slice(end + 1));
   if (name === undefined) return;
   const grants: PushedGrant[] = [];
   const ended: EndedTicket[] = [];
   const turns: PushedTurn[] = [];
-  for (const line of ownLines(message, end, `${client}.`)) {
+  for (const line of message.slice(0, end).split(';', MOST_LINES)) {
+    if (!line.startsWith(`${client}.`) || line.indexOf(' ') > LONGEST_ID) continue;
     const [, id, what, time] = /^(\S+) (?:(revoked|adopted)|at (\d{1,16}))$/.exec(line) ?? [];
     if (id === undefined) grants.push(...grantsOf(line));
     else if (time !== undefined) turns.push({ id, at: milliseconds(time) });
@@ -34,19 +35,4 @@ export function hearPush(message: string, client: string, listener: GrantListene
   if (grants.length > 0) listener.onGrants(grants, name);
   if (ended.length > 0) listener.onEnded?.(ended, name);
   for (const turn of turns) listener.onTurn?.(turn, name);
-}
-
-function ownLines(message: string, end: number, start: string): string[] {
-  const lines: string[] = [];
-  for (let at = 0, read = 0; at < end && read < MOST_LINES; read += 1) {
-    const next = message.indexOf(';', at);
-    const lineEnd = next < 0 || next > end ? end : next;
-    if (message.startsWith(start, at)) {
-      const line = message.slice(at, lineEnd);
-      const space = line.indexOf(' ');
-      if (space > 0 && space <= LONGEST_ID) lines.push(line);
-    }
-    at = lineEnd + 1;
-  }
-  return lines;
 }

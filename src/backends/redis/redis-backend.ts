@@ -1,19 +1,16 @@
 import { awaitAtMost } from '../../time/call-timeout.js';
 import { systemClock } from '../../time/clock.js';
-import { allOrNone } from '../all-or-none.js';
 import type * as port from '../backend.js';
 import { UnfitServerError } from '../unfit-server.js';
 import { acquire, saysBusy } from './acquire.js';
 import * as admin from './admin.js';
-import type { Script } from './compose-script.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { extend } from './extend.js';
 import { inspect, overview } from './inspect.js';
 import { inboxChannels, keysOf } from './keys.js';
 import { listNames, noteStripes } from './names.js';
-import type { Operation, ScriptCall } from './operation.js';
-import { inOrder, readReplies, scriptCalls } from './operation.js';
+import { type Operation, readReplies, scriptCall } from './operation.js';
 import { hearPush } from './push-message.js';
 import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
 import { release } from './release.js';
@@ -97,11 +94,9 @@ export class RedisBackend implements port.Backend {
   acquireTogether(
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
-    const [call, ...others] = scriptCalls(allOrNone(calls) ?? [], acquire, '*');
-    if (call === undefined || others.length > 0) return Promise.resolve(undefined);
     const read = (reply: unknown): port.AcquireReply[] | undefined =>
-      saysBusy(reply) ? undefined : readReplies(reply, call, acquire);
-    const send = () => this.#send(acquire.script, call, read);
+      saysBusy(reply) ? undefined : readReplies(reply, calls, acquire);
+    const send = () => this.#send(acquire, calls, read, '*');
     return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
@@ -129,19 +124,14 @@ export class RedisBackend implements port.Backend {
     return isReadOnlyError(error) ? this.#readOnly.onReadOnly() : isRetryableError(error);
   }
 
-  /** Mostly one script call, and then one promise beside the client's own. */
   #run<C extends port.Call, R extends port.Reply>(
     operation: Operation<C, R>,
     calls: readonly C[],
   ): Promise<readonly R[]> {
-    const sent = scriptCalls(calls, operation);
-    const send = (one: ScriptCall<C>): Promise<R[]> =>
-      this.#send(operation.script, one, (reply) => {
-        this.#readOnly.onReply();
-        return readReplies(reply, one, operation);
-      });
-    if (sent[0]?.calls === calls) return send(sent[0]);
-    return Promise.all(sent.map(send)).then((replies) => inOrder(calls, sent, replies));
+    return this.#send(operation, calls, (reply) => {
+      this.#readOnly.onReply();
+      return readReplies(reply, calls, operation);
+    });
   }
 
   #alone<C extends port.Call, R extends port.Reply>(
@@ -154,12 +144,14 @@ export class RedisBackend implements port.Backend {
     };
   }
 
-  #send<R extends readonly port.Reply[] | undefined>(
-    sent: Script,
-    { keys, args }: ScriptCall<unknown>,
+  #send<C extends port.Call, R extends readonly port.Reply[] | undefined>(
+    operation: Operation<C, unknown>,
+    calls: readonly C[],
     read: (reply: unknown) => R,
+    sign?: string,
   ): Promise<R> {
-    const replies = runScript(this.#connection, sent, keys, args, read);
+    const { keys, args } = scriptCall(calls, operation, sign);
+    const replies = runScript(this.#connection, operation.script, keys, args, read);
     if (this.#check.passed) return replies;
     return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);
   }

@@ -1,14 +1,13 @@
 import type { ReleaseCall, ReleaseReply } from '../backend.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
-import { lettersOf } from './operation.js';
 import { costsText, listText } from './wire-text.js';
 
 /** See `release.lua`. */
 export const release: Operation<ReleaseCall, ReleaseReply> = {
   script: script('release'),
-  terms: ({ limit }) => [String(limit)],
-  sameTerms: (one, other) => one.limit === other.limit,
+  shared: ({ limit }) => [String(limit)],
+  shares: (one, other) => one.limit === other.limit,
   argument: ({ ids, spent }) => {
     const once = eachOnce(ids);
     if (spent?.some((costs) => costs !== undefined) === true) {
@@ -18,10 +17,10 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
     // The script reads a single id faster as it is.
     return (once.length === 1 && once[0]) || listText(once);
   },
-  read: (text, serverTime, { ids }) => {
+  read: ({ body, common }, { ids }) => {
     const once = eachOnce(ids);
-    const { body, common } = lettersOf('release', text, serverTime, once.length);
-    const { grants, storedLimit, otherLimit } = common;
+    if (body.length !== once.length) return undefined;
+    const { serverTime, grants, storedLimit, otherLimit } = common;
     const live = once.map((_id, i) => body[i] === '1');
     const released = once.length === ids.length ? live : firstLive(ids, once, live);
     return { serverTime, grants, storedLimit, otherLimit, released };

@@ -1,7 +1,6 @@
 import { microseconds } from '../gcra.js';
 import { UnfitServerError } from '../unfit-server.js';
-import type { Script } from './compose-script.js';
-import { linesOf, script as composed } from './compose-script.js';
+import { linesOf, type Script, script as composed } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 
 /**

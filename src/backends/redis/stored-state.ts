@@ -41,10 +41,10 @@ function capOf(text: string, now: number): number | null | undefined {
 
 function budgetsOf(text: string, now: number): Map<string, port.BudgetState | null> {
   const budgets = new Map<string, port.BudgetState | null>();
-  for (const [, name = '', terms = ''] of text.matchAll(/ budget:([^,]+),(\S+)/g)) {
-    const meter = meterOf(terms, now);
+  for (const [, name = '', rate = ''] of text.matchAll(/ budget:([^,]+),(\S+)/g)) {
+    const meter = meterOf(rate, now);
     const from = meter?.until === 0 ? 'setBudget' : 'caller';
-    if (terms.startsWith('none')) budgets.set(name, null);
+    if (rate.startsWith('none')) budgets.set(name, null);
     else if (meter) budgets.set(name, budgetState(meter.rate, meter, now, from));
   }
   return budgets;

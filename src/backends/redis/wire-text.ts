@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { shown } from '../../arguments/shown.js';
-import type { AdoptCall, Costs, PushedGrant, Rate, Reply } from '../backend.js';
+import type { AdoptCall, Costs, PushedGrant, Rate, Reply, Ticket } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -40,14 +40,9 @@ export function latestText(notAfter: number | undefined): string {
 }
 
 /** What a call says of the tickets that it grants. */
-export function lifeTerms({
-  limit,
-  ttl,
-  label,
-  notAfter,
-}: Pick<AdoptCall, 'limit' | 'ttl' | 'label' | 'notAfter'>): string[] {
-  const life = String(microseconds(ttl));
-  return [String(limit), life, encodeURIComponent(label), latestText(notAfter)];
+export function lifeOf(call: Pick<AdoptCall, 'limit' | 'ttl' | 'label' | 'notAfter'>): string[] {
+  const life = String(microseconds(call.ttl));
+  return [String(call.limit), life, encodeURIComponent(call.label), latestText(call.notAfter)];
 }
 
 /** `permits,period,burst`, the period in microseconds. */
@@ -69,8 +64,8 @@ export function list(text: string, between = ';'): string[] {
 export const TIME: RegExp = /^\d{1,16}$/;
 
 /** `s` and the stored limit, `o` and that of another caller, or nothing. */
-export function limitOf(script: string, text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
-  if (!/^(?:[so]\d+)?$/.test(text)) throw new UnexpectedReplyError(script, text);
+export function limitOf(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> | undefined {
+  if (!/^(?:[so]\d+)?$/.test(text)) return undefined;
   const limit = Number(text.slice(1));
   return {
     storedLimit: text.startsWith('s') ? limit : undefined,
@@ -79,14 +74,11 @@ export function limitOf(script: string, text: string): Pick<Reply, 'storedLimit'
 }
 
 /** `slots token`. */
-export function ticketOf(script: string, text: string): { fencingToken: number; slots: number[] } {
+export function ticketOf(text: string): Ticket | undefined {
   const space = text.indexOf(' ');
   const fencingToken = Number(text.slice(space + 1));
   const slots = slotsOf(text.slice(0, Math.max(0, space)));
-  if (slots === undefined || !Number.isSafeInteger(fencingToken)) {
-    throw new UnexpectedReplyError(script, text);
-  }
-  return { fencingToken, slots };
+  return slots && Number.isSafeInteger(fencingToken) ? { fencingToken, slots } : undefined;
 }
 
 /** `0,3,7-9`: single slots and ranges. */
@@ -94,8 +86,8 @@ export function slotsOf(text: string, most: number = MOST_PERMITS): number[] | u
   if (/^\d{1,15}$/.test(text)) return [Number(text)];
   if (!/^\d{1,15}(?:[,-]\d{1,15})*$/.test(text)) return undefined;
   const slots: number[] = [];
-  for (const part of text.split(',')) {
-    const [from = 0, to = from] = part.split('-').map(Number);
+  for (const range of text.split(',')) {
+    const [from = 0, to = from] = range.split('-').map(Number);
     if (to < from || slots.length + to - from >= most) return undefined;
     for (let slot = from; slot <= to; slot++) slots.push(slot);
   }

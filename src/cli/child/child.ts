@@ -7,23 +7,23 @@ import { codeOfError, describe, EXIT, Failure } from '../failure.js';
 import { withSoftLimit } from './open-files.js';
 import { groupTarget, isInForeground, type SignalTarget, treeTarget } from './processes.js';
 
-/** How often is looked whether anything of a terminated command still runs, in milliseconds. */
+/** How often the program checks whether a terminated command still runs, in milliseconds. */
 const LOOK_EVERY = 50;
 
-/** What a command gets beside its environment and stdin, stdout and stderr. */
+/** The resources of a command beside its environment, stdin, stdout and stderr. */
 export interface Inherited {
   /** File descriptors from 3 on. */
   readonly descriptors: readonly number[];
-  /** On open files. */
+  /** The soft limit on open files. */
   readonly softLimit: number | undefined;
 }
 
 /**
- * A running command. With a terminal it stays in the process group that the terminal knows;
- * without, it gets a separate group, so that signals reach all that it starts.
+ * A running command. With a terminal it stays in the process group that the terminal knows. Without
+ * a terminal it gets a separate group, so that signals reach all processes that it starts.
  */
 export class Child {
-  /** Resolves with the exit code, as a shell shows it: 128 + number for a signal. */
+  /** Resolves with the exit code as in a shell: 128 + number for a signal. */
   readonly ended: Promise<number>;
   readonly #onTerminal: boolean;
   readonly #target: SignalTarget;
@@ -35,7 +35,7 @@ export class Child {
   }
 
   /**
-   * Starts a command that has this program's stdin, stdout and stderr.
+   * Starts a command with the stdin, stdout and stderr of this program.
    * @throws {Failure} with exit code 127 when it is not found, 126 when it cannot be run
    */
   static async start(
@@ -54,25 +54,22 @@ export class Child {
           resolve(signal === null ? (code ?? 0) : signalCode(signal));
         });
       });
-      // At once: the caller must hear of signals from the first moment of the command on.
+      // Without an await: the caller must pass on signals from the start of the command on.
       return new Child(child.pid, onTerminal, ended);
     } catch (error) {
       throw cannotRun(command[0] ?? '', error);
     }
   }
 
-  /** Passes on a signal that this program got. */
+  /** Passes on a signal to the command. */
   pass(signal: NodeJS.Signals): void {
     const fromKeyboard = signal === 'SIGINT' || signal === 'SIGQUIT';
-    // The terminal has sent it to the whole group already.
+    // The terminal has sent the signal to the whole group already.
     if (this.#onTerminal && fromKeyboard && isInForeground()) return;
     this.#target.send(signal);
   }
 
-  /**
-   * Stops the command together with this program, which alone keeps the permit. On a terminal the
-   * shell does both.
-   */
+  /** Stops the command and this program, which extends the permit. On a terminal the shell does. */
   pause(): void {
     if (!this.#onTerminal) this.#target.send('SIGSTOP');
     process.kill(process.pid, 'SIGSTOP');
@@ -83,12 +80,12 @@ export class Child {
   }
 
   /**
-   * SIGTERM, and SIGKILL for what still runs `killAfter` milliseconds later. Resolves when all of
-   * it has ended.
+   * Sends SIGTERM, and SIGKILL to processes that still run `killAfter` milliseconds later. Resolves
+   * when all processes of the command have ended.
    */
   async terminate(killAfter: number): Promise<void> {
     this.#target.send('SIGTERM');
-    // A stopped process would not hear it.
+    // A stopped process gets SIGTERM only when it continues.
     this.#target.send('SIGCONT');
     const deadline = performance.now() + killAfter;
     while (this.#target.isAlive()) {
@@ -120,34 +117,27 @@ function cannotRun(program: string, error: unknown): Failure {
   return new Failure(EXIT.cannotRun, `${program}: ${why}`, error);
 }
 
-/** Signals that end a program unless it says otherwise; the command of `run` gets them instead. */
+/** Signals that end a program by default; the command of `run` gets them instead. */
 const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Catches signals from the start on: without a listener, the first ends the wait for a permit. */
+/** Catches signals from the start on. Without a command, the first signal ends the wait. */
 export class SignalInbox {
-  /** The command, from its start to its end. */
+  /** The command, while it runs. */
   listener: Child | undefined;
+  /** The signal that aborted `interrupted`. */
+  interruptedBy: NodeJS.Signals | undefined;
   readonly #interrupt = new AbortController();
+  /** Aborts with the first signal that comes without a command. */
+  readonly interrupted: AbortSignal = this.#interrupt.signal;
   readonly #handlers: readonly (readonly [NodeJS.Signals, () => void])[] = [
     ...PASSED.map((signal) => [signal, () => this.#onSignal(signal)] as const),
-    // Before there is a command, because a signal may come while it starts.
+    // Listens before there is a command, because a signal may come while it starts.
     ['SIGTSTP', () => this.#onStop()],
     ['SIGCONT', () => this.listener?.resume()],
   ];
-  #first: NodeJS.Signals | undefined;
 
   constructor() {
     for (const [signal, handler] of this.#handlers) process.on(signal, handler);
-  }
-
-  /** Aborts with the first signal that comes without a listener. */
-  get interrupted(): AbortSignal {
-    return this.#interrupt.signal;
-  }
-
-  /** The signal that did. */
-  get interruptedBy(): NodeJS.Signals | undefined {
-    return this.#first;
   }
 
   close(): void {
@@ -161,9 +151,9 @@ export class SignalInbox {
 
   #onSignal(signal: NodeJS.Signals): void {
     if (this.listener !== undefined) return this.listener.pass(signal);
-    // Impatient: even giving back takes too long.
-    if (this.#first !== undefined) process.exit(signalCode(signal));
-    this.#first = signal;
+    // A second signal: the user does not wait for the release.
+    if (this.interruptedBy !== undefined) process.exit(signalCode(signal));
+    this.interruptedBy = signal;
     this.#interrupt.abort(new Error(`interrupted by ${signal}`));
   }
 }

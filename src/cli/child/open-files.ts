@@ -7,10 +7,10 @@ interface Limits {
 }
 
 /**
- * The soft limit on open files that this program was started with: Node.js raises it to the hard
- * one, and nothing keeps the old one. The parent's is the same, unless something between the two
- * has set another; that sets the hard one, too, as a rule. Undefined where it is not lower, or
- * cannot be known.
+ * The soft limit on open files with which this program was started. Node.js raises it to the hard
+ * limit, and the old value is gone. The parent has the same soft limit, unless a program between
+ * the two has set another limit, which then has another hard limit, too. Undefined if the soft
+ * limit is not lower, or is unknown.
  */
 export function softLimitAtStart(
   own: Limits | undefined = limitsOf('self'),
@@ -21,9 +21,9 @@ export function softLimitAtStart(
 }
 
 /**
- * The command line that runs `command` with that limit. As it is where there is nothing that can
- * set it, and where the command cannot be found, so that the error is its own. Not by a shell: that
- * would drop variables whose names it does not like.
+ * The command line that runs `command` with this limit. It is unchanged if no program can set the
+ * limit, and if the command is not found, so that the error names the command. No shell sets the
+ * limit, because a shell drops variables with names that it refuses.
  */
 export function withSoftLimit(
   command: readonly string[],

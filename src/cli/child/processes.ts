@@ -8,7 +8,7 @@ export interface ProcessEntry {
   readonly started: string;
 }
 
-/** All visible processes; empty where the system has neither /proc nor ps. */
+/** All visible processes; empty if the system has neither /proc nor ps. */
 export function listProcesses(): ProcessEntry[] {
   if (process.platform === 'linux') {
     return readdirSync('/proc')
@@ -20,7 +20,7 @@ export function listProcesses(): ProcessEntry[] {
   );
 }
 
-/** Whether signals from the keyboard of the terminal reach this process's group. */
+/** Whether the keyboard of the terminal sends signals to this process's group. */
 export function isInForeground(): boolean {
   if (process.platform === 'linux') {
     const fields = statFields('self');
@@ -31,21 +31,21 @@ export function isInForeground(): boolean {
   return group === foreground;
 }
 
-/** The output of `ps`; empty where there is none. */
+/** The output of `ps`; empty without `ps`. */
 function ps(...args: string[]): string {
-  // Where it cannot be started there is no text, whatever the type says.
+  // Without `ps` there is no text, whatever the type says.
   const stdout: string | null = spawnSync('ps', args, { encoding: 'utf8' }).stdout;
   return stdout ?? '';
 }
 
 function linuxEntry(pid: number): ProcessEntry | undefined {
   const fields = statFields(String(pid));
-  // A zombie has ended; only its parent has not looked yet.
+  // A zombie has ended; its parent has not read its exit code yet.
   if (fields === undefined || fields[0] === 'Z') return undefined;
   return { pid, parent: Number(fields[1]), started: fields[19] ?? '' };
 }
 
-/** From the state on, see proc(5); undefined when the process is gone. */
+/** The fields from the state on, see proc(5); undefined when the process is gone. */
 function statFields(pid: string): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -56,10 +56,10 @@ function statFields(pid: string): string[] | undefined {
   }
 }
 
-/** The command and what it has started. */
+/** A command and the processes that it has started. */
 export interface SignalTarget {
   send(signal: NodeJS.Signals): void;
-  /** Whether anything of it still runs. */
+  /** Whether a process of the command still runs. */
   isAlive(): boolean;
 }
 
@@ -72,16 +72,16 @@ export function groupTarget(pid: number): SignalTarget {
 }
 
 /**
- * A child that shares the process group with this program, as it must to use the terminal: the
- * group may hold the calling script and the rest of a pipeline, too, so signals go to the child and
- * its descendants one by one.
+ * A child that shares the process group with this program, because it uses the terminal. The group
+ * may also hold the calling script and the rest of a pipeline, so each signal goes to the child and
+ * to each of its descendants.
  */
 export function treeTarget(pid: number): SignalTarget {
-  // A process that has lost its parent is no longer found by descent.
+  // A process whose parent has ended is not found among the descendants.
   const known = new Map<number, ProcessEntry>();
   const alive = (): Pick<ProcessEntry, 'pid'>[] => {
     const running = listProcesses();
-    // Where no process can be seen, there is at least the child.
+    // Without visible processes there is still the child.
     if (running.length === 0) return kill(pid, 0) ? [{ pid }] : [];
     for (const entry of descendants(running, pid)) known.set(entry.pid, entry);
     return running.filter((entry) => known.get(entry.pid)?.started === entry.started);
@@ -106,7 +106,7 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // Another user's, as after sudo: it runs, and only the system's owner can end it.
+    // The process of another user, as after sudo: it runs.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -13,7 +13,7 @@ const SHELLS: Readonly<Record<string, (commands: Commands) => string>> = {
 };
 const SHELL_NAMES = Object.keys(SHELLS).join(' ');
 
-/** @param allCommands loads every command there is */
+/** @param allCommands loads all commands */
 export function completionOf(allCommands: () => Promise<Commands>): Command {
   return {
     synopsis: 'bash|zsh|fish',
@@ -50,7 +50,7 @@ function takingNames(commands: Commands): string[] {
     .map(([name]) => name);
 }
 
-/** A `case` for each command that has all its options, as bash and zsh write it. */
+/** A `case` of bash and zsh for each command, with all its options. */
 function optionCases(commands: Commands, before: string, after: string): string {
   const cases = [...commands].map(([name, { options }]) => {
     const flags = optionsIn({ ...options, ...COMMON_OPTIONS }).map((option) => `--${option.name}`);
@@ -59,7 +59,7 @@ function optionCases(commands: Commands, before: string, after: string): string 
   return cases.join('\n    ');
 }
 
-/** Names may hold any text: they are compared and quoted, never expanded (as `compgen -W` does). */
+/** Compares and quotes names, because they may hold any text, which `compgen -W` would expand. */
 function bashScript(commands: Commands): string {
   return `_redsem() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command=\${COMP_WORDS[1]} words= name

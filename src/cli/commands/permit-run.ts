@@ -9,10 +9,10 @@ import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
 import type { RunPlan } from './run-plan.js';
 import { noteWaiting } from './waiting-note.js';
 
-/** How long closing may keep a program whose outcome is known, in milliseconds. */
+/** How long the program waits for the close when its outcome is known, in milliseconds. */
 const CLOSE_TIME = 300;
 
-/** Waits for a permit, runs the command while it has it; resolves with the exit code. */
+/** Waits for a permit and runs the command with it; resolves with the exit code. */
 export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promise<number> {
   const left = countdown(plan.timeout);
   const aborted = untilAborted(signals.interrupted);
@@ -23,7 +23,7 @@ export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promis
     const handle = await take(semaphore, plan, left(), signals.interrupted);
     return handle === null ? EXIT.ok : await runHolding(handle, plan, signals);
   } catch (error) {
-    // Before the semaphore is closed, because closing may take a while.
+    // Before the semaphore is closed, because the close may take a while.
     return await tell(error, signals);
   } finally {
     const closed = semaphore?.close() ?? Promise.resolve();
@@ -32,15 +32,15 @@ export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promis
 }
 
 /**
- * Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose
- * calls have their own limits.
+ * Milliseconds left of a timeout that runs from now on: connecting counts. A timeout of 0 is one
+ * try; its calls have their own time limits.
  */
 function countdown(timeout = Infinity): () => number {
   const end = performance.now() + timeout;
   return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
 }
 
-/** Says what went wrong, unless a signal has ended the wait; resolves with the exit code. */
+/** Reports an error, unless a signal has ended the wait; resolves with the exit code. */
 async function tell(error: unknown, { interruptedBy }: SignalInbox): Promise<number> {
   return interruptedBy === undefined ? report(error) : signalCode(interruptedBy);
 }
@@ -48,22 +48,21 @@ async function tell(error: unknown, { interruptedBy }: SignalInbox): Promise<num
 async function open({ target }: Server, plan: RunPlan, left: number): Promise<Semaphore> {
   const { name, options, hasLimit, permits, quiet } = plan;
   let semaphore = usageOf(() => new Semaphore(target, name, options));
-  // With the limit that counts, lest more permits than the given limit are refused where there are
-  // enough.
+  // The object gets the limit that counts, because it refuses more permits than its own limit.
   if (permits > 1) {
     const { limit } = await withTimeout(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
     semaphore = new Semaphore(target, name, { ...options, limit: Math.max(1, limit) });
   }
   if (!quiet) {
     semaphore.on('warning', ({ code, message }) => {
-      // Without --limit any limit is right.
+      // Without --limit the user expects no limit.
       if (code !== 'STORED_LIMIT' || hasLimit) complain(`warning: ${message}`);
     });
   }
   return semaphore;
 }
 
-/** Null: no permit is free, and --skip-if-busy accepts that. */
+/** Null: no permit is free, and --skip-if-busy is given. */
 async function take(
   semaphore: Semaphore,
   { name, timeout, permits, cost, skipIfBusy, conflictCode, quiet }: RunPlan,
@@ -71,11 +70,11 @@ async function take(
   signal: AbortSignal,
 ): Promise<Handle | null> {
   signal.throwIfAborted();
-  const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
+  const options = { permits, cost, signal, timeout: Math.min(timeout ?? Infinity, left) };
   const note = quiet ? undefined : noteWaiting(semaphore);
   try {
-    if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, cost, signal, ...patience, ...note?.heard });
+    if (skipIfBusy) return await semaphore.tryAcquire({ permits, cost });
+    return await semaphore.acquire({ ...options, onWaiting: note?.onWaiting });
   } catch (error) {
     // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
@@ -142,21 +141,21 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
   });
-  // Later on it may reject unheard.
+  // Later the promise may reject when no code awaits it.
   aborted.catch(() => undefined);
   return aborted;
 }
 
 /**
- * How long a server may be silent to a permit that is given back, in milliseconds. It may still
- * read it later.
+ * How long the program waits for the reply to a release, in milliseconds. The server may still read
+ * the release later.
  */
 const RELEASE_TIME = 600;
 
-/** By how much a timer may be early, in milliseconds. */
+/** How early a timer may fire, in milliseconds. */
 const EARLY = 2;
 
-/** False when the permit had been lost before. */
+/** False when the permit was lost before the release. */
 async function giveBack(handle: Handle): Promise<boolean> {
   const began = performance.now();
   const certain = handle.expiresIn;
@@ -167,7 +166,7 @@ async function giveBack(handle: Handle): Promise<boolean> {
     return true;
   }
   if (certain === 0 || performance.now() - began < certain - EARLY) return false;
-  // Then its lease ran out while the server was silent, and that came after the work.
+  // The lease ran out while the server was silent, so after the work.
   warnOfDelay('releasing: no answer while its lease lasted');
   return true;
 }

@@ -31,10 +31,10 @@ export const RUN_OPTIONS: Options = {
   '-q, --quiet': 'no warnings on stderr',
 };
 
-/** How many most systems allow a program by default. */
+/** The number of open files that most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
 
-/** What `run` should do. Times in milliseconds. */
+/** The arguments of `run`. Times are milliseconds. */
 export interface RunPlan {
   readonly settings: ServerSettings;
   readonly name: string;
@@ -62,11 +62,6 @@ export function planOf(args: Arguments): RunPlan {
   const [timeout, skipIfBusy] = [args.duration('timeout'), args.flag('skip-if-busy')];
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
-  }
-  if (skipIfBusy && args.texts('cost').length > 0) {
-    throw new UsageError(
-      '--skip-if-busy makes a try that costs nothing: expected no --cost beside it',
-    );
   }
   return {
     settings: serverSettings(args),

@@ -61,8 +61,8 @@ async function run(args: Arguments): Promise<number> {
   const signals = new SignalInbox();
   const code = await runWithPermit(plan, signals).finally(() => signals.close());
   if (code === signalCode('SIGINT')) {
-    // A shell ends its script on Ctrl-C only if the signal has ended the program, too. It shows the
-    // same code.
+    // On Ctrl-C a shell ends its script only if the signal has ended the program, too. The exit
+    // code is the same.
     process.kill(process.pid, 'SIGINT');
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }

@@ -37,7 +37,7 @@ async function status(operator: Operator, args: Arguments): Promise<void> {
   return print(json ? jsonText(summary) : text(summaryLines(summary, columns)));
 }
 
-/** In a pipe without any escape sequence, unless colors are forced. */
+/** A pipe gets no escape sequences, unless colors are forced. */
 function text(lines: readonly Line[]): string {
   const { isTTY } = process.stdout;
   const colors = hasColors(isTTY);

@@ -2,34 +2,34 @@ import { isatty } from 'node:tty';
 import type { QueueProgress, Semaphore, SemaphoreState } from '../../index.js';
 import { complain } from '../output.js';
 
-/** How long nothing is said, in milliseconds: most waits are over by then. */
+/** The time before the first line, in milliseconds: most waits are over by then. */
 const SILENCE = 1000;
 
 /** The least time between two lines, in milliseconds. */
 const PAUSE = 10_000;
 
-/** More holders are a number. */
+/** The line names this many holders, and counts the others. */
 const MOST_NAMED = 3;
 
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
 export interface WaitingNote {
-  /** What `acquire` takes for it. */
-  readonly heard: { readonly onWaiting?: (progress: QueueProgress) => void };
+  /** The option of `acquire` that feeds the note. */
+  readonly onWaiting: (progress: QueueProgress) => void;
   stop(): void;
 }
 
 /**
- * Shows on a terminal, when a wait has lasted a while, the holders and how long it may take;
- * nothing where no terminal shows it.
+ * Shows on a terminal, after a wait of some time, the holders and how long the wait may last. Shows
+ * nothing without a terminal.
  */
-export function noteWaiting(semaphore: Semaphore): WaitingNote {
-  if (!isatty(2)) return { heard: {}, stop: () => undefined };
+export function noteWaiting(semaphore: Semaphore): WaitingNote | undefined {
+  if (!isatty(2)) return undefined;
   let latest: QueueProgress | undefined;
   let [said, over] = [Infinity, false];
   const sayFirst = async (): Promise<void> => {
-    // A server that does not answer is what the warnings are for.
+    // Warnings report a server that does not answer.
     const state = await semaphore.inspect().catch(() => undefined);
     if (state === undefined || over) return;
     said = performance.now();
@@ -51,7 +51,7 @@ export function noteWaiting(semaphore: Semaphore): WaitingNote {
     over = true;
     clearTimeout(timer);
   };
-  return { heard: { onWaiting }, stop };
+  return { onWaiting, stop };
 }
 
 function holdersText({ holders }: SemaphoreState): string {
@@ -62,10 +62,10 @@ function holdersText({ holders }: SemaphoreState): string {
 
 /** `3rd of 17, about 40 s`. */
 export function progressText({ position, waiting, estimate }: QueueProgress): string {
-  const place = position + 1;
-  const suffix = SUFFIXES[ordinals.select(place)] ?? 'th';
+  const rank = position + 1;
+  const suffix = SUFFIXES[ordinals.select(rank)] ?? 'th';
   const time = estimate === undefined ? '' : `, about ${roundTime(estimate)}`;
-  return `${place}${suffix} of ${waiting}${time}`;
+  return `${rank}${suffix} of ${waiting}${time}`;
 }
 
 function roundTime(milliseconds: number): string {

@@ -9,7 +9,7 @@ import { Screen } from '../watch/screen.js';
 import { type Looks, seenOf, type Watched } from '../watch/view.js';
 import { serverSettings, showUrl } from '../server-options.js';
 
-/** More would only burden the server. */
+/** Shorter intervals would only burden the server. */
 const SHORTEST_INTERVAL = 500;
 
 export const watchCommand: Command = {
@@ -44,11 +44,11 @@ terminal, each look is a plain line. The server gets 5 calls a second at most.`,
 
 async function watch(operator: Operator, args: Arguments, interval: number): Promise<void> {
   const [name] = args.positionals;
-  // A wrong name is an error, not a line on the screen again and again.
+  // A wrong name is an error at once, and not a line on the screen in every look.
   await (name === undefined ? operator.names() : operator.inspect(name));
   const looks = operator.sampler(interval);
   if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') return printLines(looks, name);
-  // The terminal is restored at the exit, which a signal alone would skip.
+  // The exit restores the terminal; a signal alone would not.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(signalCode(signal)));
   }
@@ -57,7 +57,7 @@ async function watch(operator: Operator, args: Arguments, interval: number): Pro
 }
 
 /**
- * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
+ * A line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
  */
 function printLines(looks: Looks, name: string | undefined): Promise<never> {
   let said: string | undefined;

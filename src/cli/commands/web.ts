@@ -2,16 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { isIP } from 'node:net';
-import { quoted } from '../../arguments/shown.js';
 import type { Arguments, Command } from '../arguments.js';
 import { fileOf, prefixOf, serverSettings } from '../server-options.js';
 import { connect } from '../connect.js';
-import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
+import { describe, EXIT, Failure, unexpected, UsageError, usageOf } from '../failure.js';
 import { print } from '../output.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:8321';
 
-/** More would only be an attack: a browser opens six for each page at most. */
+/** Only an attack needs more: a browser opens at most six for each page. */
 const MOST_CONNECTIONS = 500;
 
 export const webCommand: Command = {
@@ -59,8 +58,8 @@ async function serve(args: Arguments): Promise<void> {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
-  // Before it listens: a request that comes while it loads would never be answered. Not at the
-  // start of the program: the view is larger than all other commands.
+  // Loaded before the server listens: a request that came meanwhile would get no answer. Not loaded
+  // at the start of the program: the view is larger than all other commands.
   const { webView } = await import('../../web/index.js');
   const { toNodeListener } = await import('../../web/node.js');
   const redis = await connect(serverSettings(args));
@@ -91,7 +90,7 @@ function givenToken(args: Arguments): string | undefined {
   return file === undefined ? token : (file.split(/\r?\n/)[0] ?? '');
 }
 
-/** Every name that the view answers to: see `hosts` of `WebViewOptions`. */
+/** All values of `Host` that the view serves: see `hosts` of `WebViewOptions`. */
 function hostsOf(address: ListenAddress, port: number, args: Arguments): string[] {
   const own = isLoopback(address) ? ['127.0.0.1', 'localhost', '::1'] : [];
   const names = [...own, address.host].map(showHost);
@@ -110,11 +109,11 @@ async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer
   return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
 
-/** Where a server listens. */
+/** The address at which a server listens. */
 interface ListenAddress {
   /** An IP address, or a name of this machine. */
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
@@ -129,9 +128,7 @@ function parseListenAddress(option: string, text: string): ListenAddress {
   const port = Number(digits);
   const isRight = host !== undefined && port <= 65_535;
   if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
-  throw new UsageError(
-    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${quoted(text)}`,
-  );
+  throw unexpected(option, 'ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080', text);
 }
 
 /** Whether only this machine can reach it. */
@@ -139,12 +136,12 @@ function isLoopback({ host }: ListenAddress): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Whether it is every address of this machine, and so no name for it. */
+/** Whether it means all addresses of this machine, so that browsers need another name. */
 function isWildcard({ host }: ListenAddress): boolean {
   return /^[0:.]+$/.test(host);
 }
 
-/** As it is written in a URL. */
+/** The host as in a URL. */
 function showHost(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }

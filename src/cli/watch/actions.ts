@@ -2,12 +2,12 @@ import type { HolderState } from '../../index.js';
 import { parseChange } from '../arguments.js';
 import type { Operator, SemaphoreSummary } from '../operator.js';
 
-/** A change that a user may make here, once a question is answered. */
+/** A change that the user confirms by the answer to a question. */
 export interface Action {
   readonly question: string;
-  /** Whether the answer is a number; all other questions are answered by y or n. */
+  /** Whether the answer is a number; else it is y or n. */
   readonly takesNumber?: boolean;
-  /** Resolves with what came of it. */
+  /** Resolves with the message about the outcome. */
   readonly perform: (typed: string) => Promise<string>;
 }
 
@@ -40,7 +40,7 @@ export function pausing(
   paused: Map<string, number>,
 ): Action {
   return {
-    question: `Pause ${name}? Nobody new gets a permit. y/N`,
+    question: `Pause ${name}? No request gets a permit. y/N`,
     perform: async () => {
       const done = await setLimit(operator, name, 0, `paused ${name}`);
       if (limit !== null) paused.set(name, limit);

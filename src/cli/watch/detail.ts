@@ -7,11 +7,11 @@ import { holderColumns, WAITER_COLUMNS } from '../status-table.js';
 import { atBothEnds, fit, type Line, lineOf, whatFits } from '../style.js';
 import { type Row, rowsOf, type View, type Watched } from './view.js';
 
-/** From this width on there is room for the ids and the fencing tokens. */
+/** From this width on the tables show ids and fencing tokens. */
 const WIDE = 100;
 const IDS = ['TOKEN', 'TICKET', 'REQUEST'];
 
-/** One semaphore: its permits, the last minutes, its holders and its waiters. */
+/** A semaphore: its permits, the last minutes, its holders and its waiters. */
 export function detailLines(view: View, watched: Watched, size: Size): Line[] {
   const { columns } = size;
   const roomy = size.rows >= ROOMY;
@@ -53,20 +53,20 @@ function titleOf(watched: Watched, columns: number): string {
 
 function emptyLines({ filter }: View, { name, held, waiting, limit, isClose }: Watched): Line[] {
   if (!isClose) return [lineOf('looking …')];
-  if (held + waiting > 0) return [lineOf(`nobody here contains ${filter}; esc shows all`)];
-  if (limit !== null) return [lineOf('nobody holds a permit, nobody waits')];
+  if (held + waiting > 0) return [lineOf(`no holder or waiter contains ${filter}; esc shows all`)];
+  if (limit !== null) return [lineOf('no permit is held, no request waits')];
   return [
     lineOf('not in use within the last day'),
     lineOf(`try: redsem run ${quoted(name)} -- sleep 10`),
   ];
 }
 
-/** As a shell reads it. */
+/** The name in the quotes of a shell. */
 function quoted(name: string): string {
   return /^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Both lists; the one with the cursor gets what the other, or its third, leaves. */
+/** Both lists. The list without the cursor gets a third of the room, or more if it is left. */
 function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean): Line[] {
   const holders = rows.flatMap(({ holder }) => holder ?? []);
   const waiters = rows.flatMap(({ waiter }) => waiter ?? []);
@@ -74,45 +74,36 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
   const [ofHolders, ofWaiters] = [linesOf(holders), linesOf(waiters)];
   const gap: Line[] = roomy && ofHolders > 0 && ofWaiters > 0 ? [[]] : [];
   const room = size.rows - gap.length;
-  const forOther = (own: number, other: number): number =>
-    Math.min(other, Math.max(Math.floor(room / 3), room - own));
-  const above = inHolders
-    ? Math.min(ofHolders, room - forOther(ofHolders, ofWaiters))
-    : forOther(ofWaiters, ofHolders);
-  const below = inHolders ? forOther(ofHolders, ofWaiters) : room - above;
+  const [own, other] = inHolders ? [ofHolders, ofWaiters] : [ofWaiters, ofHolders];
+  const forOther = Math.min(other, Math.max(Math.floor(room / 3), room - own));
+  const above = inHolders ? Math.min(own, room - forOther) : forOther;
+  const below = inHolders ? forOther : room - forOther;
+  const [holderAt, waiterAt] = inHolders
+    ? [view.selected]
+    : [undefined, view.selected - holders.length];
   const { columns } = size;
   const known = <R>(table: readonly Column<R>[]): readonly Column<R>[] =>
     columns >= WIDE ? table : table.filter(({ head }) => !IDS.includes(head));
   const holderTable = known(holderColumns((holder) => view.ticketTimes.expiresSoon(holder)));
   return [
-    ...sectionLines(holderTable, holders, {
-      columns,
-      rows: above,
-      selected: inHolders ? view.selected : undefined,
-    }),
+    ...sectionLines(holderTable, holders, { columns, rows: above, selected: holderAt }),
     ...gap,
-    ...sectionLines(known(WAITER_COLUMNS), waiters, {
-      columns,
-      rows: below,
-      selected: inHolders ? undefined : view.selected - holders.length,
-    }),
+    ...sectionLines(known(WAITER_COLUMNS), waiters, { columns, rows: below, selected: waiterAt }),
   ];
 }
 
-/** With the head. */
+/** The rows and the head. */
 function linesOf(rows: readonly unknown[]): number {
   return rows.length === 0 ? 0 : rows.length + 1;
 }
 
 const LEVELS = '▁▂▃▄▅▆▇█';
 
-/** From these heights on there are three graphs, and lines between the parts. */
+/** From these heights on there are three graphs, and empty lines between the sections. */
 export const TALL = 14;
 export const ROOMY = 18;
 
-/**
- * Held permits, waiting requests and grants, a column for each step up to `now`, as many as fit.
- */
+/** Graphs of held permits, waiting requests and grants, with a column for each step up to `now`. */
 export function graphLines(
   { limit, steps }: Watched,
   now: number,
@@ -163,7 +154,7 @@ function graphOf(
   return { name, values, ceiling, scale: ceiling.toFixed(Number.isInteger(ceiling) ? 0 : 1) };
 }
 
-/** One sign for each value, by its share of the ceiling; a space for 0. */
+/** A sign for each value, by its share of the ceiling; a space for 0. */
 function sparkline(values: readonly number[], ceiling: number): string {
   const signs = values.map((value) => LEVELS[Math.ceil((value / ceiling) * LEVELS.length) - 1]);
   return signs.map((sign) => sign ?? ' ').join('');

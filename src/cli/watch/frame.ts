@@ -8,7 +8,7 @@ import { orderName, type View } from './view.js';
 
 const TITLE = 'redsem watch';
 
-/** From this age on the numbers say how old they are, in milliseconds. */
+/** From this age on the screen shows the age of the numbers, in milliseconds. */
 const AGE_SHOWN = 2000;
 
 type KeyRow = readonly [key: string, what: string];
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<KeyRow>[] = [
   { head: '', rank: 2, least: 10, cell: ([, what]) => what },
 ];
 
-/** What the screen shows: no line wider than it, no more lines than it has. */
+/** The lines of the screen, none wider than the screen, and no more than it has. */
 export function frame(view: View, size: Size): Line[] {
   const foot = footLines(view, size.columns);
   const room = Math.max(0, size.rows - foot.length - 1);
@@ -50,7 +50,7 @@ function bodyLines(view: View, size: Size): Line[] {
       ? detailLines(view, first, size)
       : overviewLines(view, size);
   if (isFresh(view)) return lines;
-  // Numbers that are not of now look like it at once.
+  // Old numbers are faint at once.
   return lines.map((line) =>
     line.some(({ style }) => style === 'chosen') ? line : restyled(line, 'faint'),
   );
@@ -58,18 +58,15 @@ function bodyLines(view: View, size: Size): Line[] {
 
 function footLines(view: View, columns: number): Line[] {
   const { trouble, filter, message } = view;
-  const notes: [string | undefined, Style?][] = [
-    [trouble, 'alarm'],
-    [filter === '' ? undefined : `filter: ${filter}`],
-    [message, 'strong'],
-  ];
   return [
-    ...notes.flatMap(([text, style]) => (text === undefined ? [] : [lineOf(text, style)])),
+    ...(trouble === undefined ? [] : [lineOf(trouble, 'alarm')]),
+    ...(filter === '' ? [] : [lineOf(`filter: ${filter}`)]),
+    ...(message === undefined ? [] : [lineOf(message, 'strong')]),
     lineOf(keyLine(view, columns), 'faint'),
   ];
 }
 
-/** The keys that are needed most come first. */
+/** The most needed keys come first. */
 function keyLine(view: View, columns: number): string {
   const sort = `s sort (${orderName(view)})`;
   const keys =
@@ -79,19 +76,19 @@ function keyLine(view: View, columns: number): string {
   return whatFits(keys, '  ', columns);
 }
 
-/** How far the numbers can be believed, and how that looks. */
+/** The state of the connection and its style. */
 function stateOf({ connected, failed, seenAt }: View): [state: string, style?: Style] {
   if (!connected) return ['not connected', 'alarm'];
   if (failed) return ['no answer', 'alarm'];
   return seenAt === undefined ? ['connecting'] : ['connected', 'good'];
 }
 
-/** Whether the numbers may be shown as they are now. */
+/** Whether the numbers are of now. */
 function isFresh(view: View): boolean {
   return stateOf(view)[0] === 'connected';
 }
 
-/** Which server, and how old the numbers are: what matters least goes where there is no room. */
+/** The server and the age of the numbers; without room, the least important goes first. */
 function headerLine(view: View, columns: number): Line {
   const { server, interval, seenAt = view.now, now } = view;
   const [state, style] = stateOf(view);
@@ -109,7 +106,7 @@ function headerLine(view: View, columns: number): Line {
   return lineOf(status, style);
 }
 
-/** What the keys do. */
+/** The help: the keys and their effects. */
 function helpLines({ columns, rows }: Size): Line[] {
   const [, ...lines] = tableLines(COLUMNS, KEYS, columns);
   const title = [lineOf('Keys; any of them closes this', 'head'), []];

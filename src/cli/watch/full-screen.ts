@@ -7,27 +7,29 @@ import type { Screen } from './screen.js';
 import type { Looks, Row, View, Watched } from './view.js';
 import { rowsOf, seenOf, TicketTimes } from './view.js';
 
-/** What the keys mean now: an answer, or a part of a filter; else each has its job. */
+/** The meaning of the keys now: commands, a part of a filter, or an answer. */
 type Mode =
   | { readonly kind: 'keys' | 'help' | 'filter' }
   | { readonly kind: 'question'; readonly action: Action; readonly typed: string };
 
-/** The time between looks, and the server without password. */
+/** The time between two looks, and the server without password. */
 export type ScreenSettings = Pick<View, 'interval' | 'server'>;
 
-/** How often the screen is drawn between looks, in milliseconds: a lost connection shows soon. */
+/**
+ * How often the screen is drawn between looks, in milliseconds: it shows a lost connection soon.
+ */
 const DRAW_EVERY = 250;
 
 const KEYS_MODE: Mode = { kind: 'keys' };
 
-/** The full-screen view: what the keys do. */
+/** The full-screen view and its keys. */
 export class FullScreen {
   readonly #operator: Operator;
   readonly #looks: Looks;
   readonly #screen: Screen;
   readonly #settings: ScreenSettings;
   readonly #ticketTimes = new TicketTimes();
-  /** Limits of the semaphores that were paused here. */
+  /** The limits of semaphores before they were paused here. */
   readonly #paused = new Map<string, number>();
   #cursor = new Cursor();
   #open: Pick<View, 'name' | 'order' | 'filter'> = { name: undefined, order: 0, filter: '' };
@@ -46,9 +48,7 @@ export class FullScreen {
 
   /** Resolves when the user quits. */
   async run(name: string | undefined): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      this.#end = resolve;
-    });
+    const ended = new Promise<void>((resolve) => (this.#end = resolve));
     const onKeys = (text: string): void => {
       for (const key of keysIn(text)) this.#onKey(key);
       this.#draw();
@@ -127,7 +127,7 @@ export class FullScreen {
     }
   }
 
-  /** The row that a key moves the cursor to; undefined for all other keys. */
+  /** The row to which a key moves the cursor; undefined for any other key. */
   #goal(key: string, at: number, count: number): number | undefined {
     const page = Math.max(1, this.#screen.size.rows - 6);
     if (key === 'up' || key === 'k') return at - 1;
@@ -156,7 +156,9 @@ export class FullScreen {
     else if (this.#open.name !== undefined) this.#goTo(undefined);
   }
 
-  /** The change that a key asks for, of the semaphore that is open or under the cursor. */
+  /**
+   * The change that a key asks for, of the open semaphore, or of the semaphore under the cursor.
+   */
   #actionOf(key: string, semaphore: Watched, holder: HolderState | undefined): Action | undefined {
     const { name, limit } = semaphore;
     const before = this.#paused.get(name);
@@ -191,19 +193,19 @@ export class FullScreen {
   }
 }
 
-/** The row that the cursor is on. It follows a row that moves, once a key has set it there. */
+/** The row with the cursor. After a key has set it on a row, the cursor follows the row. */
 export class Cursor {
   #index = 0;
   #key: string | undefined;
 
-  /** The index among the rows as they are now. */
+  /** The index of the cursor among these rows. */
   on(rows: readonly Row[]): number {
     const found = rows.findIndex(({ key }) => key === this.#key);
     this.#index = Math.max(0, Math.min(found < 0 ? this.#index : found, rows.length - 1));
     return this.#index;
   }
 
-  /** Whether the row that it was set on is not there any more; then it follows none. */
+  /** Whether the row with the cursor is gone; then the cursor follows no row. */
   hasLost(rows: readonly Row[]): boolean {
     if (this.#key === undefined || rows.some(({ key }) => key === this.#key)) return false;
     this.#key = undefined;
@@ -216,7 +218,7 @@ export class Cursor {
   }
 }
 
-/** Keys without a sign, by what a terminal sends; some send ESC O in place of ESC [. */
+/** Keys without a sign, by the text of the terminal; some terminals send ESC O, not ESC [. */
 const KEYS: Readonly<Record<string, string>> = {
   '\x1b[A': 'up',
   '\x1b[B': 'down',
@@ -237,21 +239,21 @@ const KEYS: Readonly<Record<string, string>> = {
 
 const ESCAPE = '\x1b';
 
-/** An escape sequence, or else one sign. */
-const PART = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])|[^]`, 'gu');
+/** An escape sequence, or else a single sign. */
+const KEY = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])|[^]`, 'gu');
 
 /**
- * The keys in what a terminal in raw mode sent at once: each by its name, or the sign that was
- * typed; empty for all others.
+ * The keys in a text from a terminal in raw mode: the name of each key, or the typed sign; empty
+ * for an unknown key.
  */
 export function keysIn(text: string): string[] {
-  return (text.match(PART) ?? []).map((part) => {
-    const name = KEYS[part.replace(`${ESCAPE}O`, `${ESCAPE}[`)];
-    return name ?? (/^\p{C}/u.test(part) ? '' : part);
+  return (text.match(KEY) ?? []).map((sent) => {
+    const name = KEYS[sent.replace(`${ESCAPE}O`, `${ESCAPE}[`)];
+    return name ?? (/^\p{C}/u.test(sent) ? '' : sent);
   });
 }
 
-/** A line of text after one more key. */
+/** The line of text after another key. */
 export function edited(line: string, key: string): string {
   if (key === 'delete') return line.slice(0, -1);
   return Array.from(key).length === 1 ? line + key : line;

@@ -5,7 +5,7 @@ import { limitText, loadStyle, permitBar } from '../permits.js';
 import { type Line, lineOf, type Span, whatFits } from '../style.js';
 import { rowsOf, type View, type Watched } from './view.js';
 
-/** From this height on there are empty lines between the parts. */
+/** From this height on there is an empty line below the totals. */
 const ROOMY = 16;
 
 const COLUMNS: readonly Column<Watched>[] = [
@@ -25,22 +25,22 @@ export function overviewLines(view: View, size: Size): Line[] {
   const head = [lineOf(totals(watched, size.columns), 'strong')];
   if (size.rows >= ROOMY) head.push([]);
   if (semaphores.length > 0) {
-    const place = { ...size, rows: size.rows - head.length, selected };
-    return [...head, ...sectionLines(COLUMNS, semaphores, place)];
+    const section = { ...size, rows: size.rows - head.length, selected };
+    return [...head, ...sectionLines(COLUMNS, semaphores, section)];
   }
   if (watched.length > 0) return [...head, lineOf(`no name contains ${filter}; esc shows all`)];
-  const hints = ['none was used within the last day', 'try: redsem run demo -- sleep 10'];
-  return [...head, ...hints.map((hint) => lineOf(hint))];
+  const hint = lineOf('try: redsem run demo -- sleep 10');
+  return [...head, lineOf('none was used within the last day'), hint];
 }
 
-/** Of all, also of the semaphores that the filter hides. */
+/** The totals, which include semaphores that the filter hides. */
 function totals(watched: readonly Watched[], columns: number): string {
   const count = `${watched.length} ${watched.length === 1 ? 'semaphore' : 'semaphores'}`;
   if (watched.length === 0) return count;
   const sum = (value: (each: Watched) => number): number =>
     watched.reduce((total, each) => total + value(each), 0);
   const oldest = watched.flatMap(({ oldestWait }) => oldestWait ?? []);
-  // A sum of limits says nothing where a semaphore has none.
+  // Without a limit of every semaphore, a sum of limits means nothing.
   const hasLimits = watched.every(({ limit }) => limit !== NO_LIMIT);
   const of = hasLimits ? ` of ${sum(({ limit }) => limit ?? 0)}` : '';
   return whatFits(

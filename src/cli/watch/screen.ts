@@ -5,9 +5,7 @@ const CONTROL = '\x1b[';
 const OTHER_SCREEN = `${CONTROL}?1049h${CONTROL}?25l`;
 const FIRST_SCREEN = `${CONTROL}?25h${CONTROL}?1049l`;
 
-/**
- * The terminal while the full-screen view is on it: leaves it as it was, however the program ends.
- */
+/** The terminal with the full-screen view. It is restored at the end of the program. */
 export class Screen {
   readonly #stdout = process.stdout;
   readonly #stdin = process.stdin;
@@ -33,7 +31,7 @@ export class Screen {
     return { columns: this.#stdout.columns, rows: this.#stdout.rows };
   }
 
-  /** Overwrites the screen, so that nothing flickers; a line that did not change is not sent. */
+  /** Overwrites the screen, so that it does not flicker. An unchanged screen is not sent. */
   show(lines: readonly Line[]): void {
     const text = screenText(lines, this.#colors);
     if (!this.#open || text === this.#shown) return;
@@ -50,8 +48,9 @@ export class Screen {
 }
 
 /**
- * What a terminal is sent to show these lines from its first row on. Each line is cleared before it
- * is written: after one as wide as the terminal, its last column would be cleared, too.
+ * The text that makes a terminal show these lines from its first row on. Each line is cleared
+ * before it is written: a clear behind a line as wide as the terminal would clear its last column,
+ * too.
  */
 export function screenText(lines: readonly Line[], colors: boolean): string {
   const text = lines.map((line) => `${CONTROL}K${painted(line, colors)}`).join('\r\n');

@@ -5,7 +5,7 @@ import type { WatchedSemaphore } from '../../sampler/watched-semaphore.js';
 import type { SemaphoreSummary } from '../operator.js';
 import { unreadable } from '../status-table.js';
 
-/** What `redsem watch` reads of the sampler, which is the same as that of the web view. */
+/** The parts of a sampler that `redsem watch` reads. */
 export type Looks = Pick<
   Sampler,
   'semaphores' | 'semaphore' | 'history' | 'rate' | 'watch' | 'reachable' | 'lastOkAt' | 'trouble'
@@ -14,19 +14,19 @@ export type Looks = Pick<
 /** A semaphore as the last look found it; holders and waiters only after a close look. */
 export interface Watched extends SemaphoreSummary {
   readonly isClose: boolean;
-  /** The longest wait, in milliseconds; undefined where no request waits. */
+  /** The longest wait, in milliseconds; undefined if no request waits. */
   readonly oldestWait: number | undefined;
   readonly grantsPerSecond: number;
   /** The last 15 minutes, oldest first; only after a close look. */
   readonly steps: readonly HistoryPoint[];
 }
 
-/** What the looks have found, at one semaphore or at all of them. */
+/** The result of the looks at a semaphore, or at all semaphores. */
 export interface Seen {
   readonly watched: readonly Watched[];
   /** On the wall clock; undefined before the first look. */
   readonly seenAt: number | undefined;
-  /** Whether the last look failed, so that the numbers are older. */
+  /** Whether the last look failed, so that the numbers are old. */
   readonly failed: boolean;
   /** Why the last look failed, or which semaphores cannot be read. */
   readonly trouble: string | undefined;
@@ -40,7 +40,7 @@ export function seenOf(looks: Looks, name: string | undefined): Seen {
   const damaged = all.flatMap(({ name: its, error }) =>
     error === undefined ? [] : `${JSON.stringify(its)} ${unreadable({ name: its, error })}`,
   );
-  // The list of names does not matter to a semaphore whose name is known.
+  // A known name needs no list of names.
   const ofList = name === undefined && trouble !== undefined ? [trouble] : [];
   const troubles = [...ofList, ...damaged].join('; ');
   return { watched, seenAt, failed, trouble: failed ? trouble : troubles || undefined };
@@ -48,26 +48,23 @@ export function seenOf(looks: Looks, name: string | undefined): Seen {
 
 function watchedOf(looks: Looks, semaphore: WatchedSemaphore): Watched {
   const { name, detail, summary } = semaphore;
-  const { limit = null, held, waiting, oldestWait } = summary;
   const { holders = [], waiters = [] } = detail ?? {};
   return {
+    ...summary,
     name,
-    limit,
-    held,
-    waiting,
+    limit: summary.limit ?? null,
     holders,
     waiters,
-    oldestWait,
     isClose: detail !== undefined,
     grantsPerSecond: looks.rate(semaphore) ?? 0,
-    // The list may be long, and shows no steps.
+    // A long list shows no steps.
     steps: detail === undefined ? [] : looks.history(name),
   };
 }
 
-/** Remembers how long tickets had left, which shows the tickets that are no longer extended. */
+/** Remembers the time left of tickets, to find the tickets that are no longer extended. */
 export class TicketTimes {
-  /** By ticket id: the longest time left at any look, in milliseconds. */
+  /** By ticket id: the longest time left in any look, in milliseconds. */
   #longest: ReadonlyMap<string, number> = new Map();
 
   see(holders: readonly HolderState[]): void {
@@ -83,7 +80,7 @@ export class TicketTimes {
   }
 }
 
-/** All that a frame shows. */
+/** The content of a frame. */
 export interface View extends Seen {
   /** Without password. */
   readonly server: string;
@@ -95,20 +92,20 @@ export interface View extends Seen {
   readonly now: number;
   /** The semaphore that is open; undefined: all of them are listed. */
   readonly name: string | undefined;
-  /** Only rows that contain it are shown, whatever the case of its letters. */
+  /** The frame shows only rows that contain it, whatever the case of its letters. */
   readonly filter: string;
-  /** Counts on: the order is this one of those there are. */
+  /** The number of the order; it counts on, modulo the number of orders. */
   readonly order: number;
   /** The row under the cursor, by its index among `rowsOf`. */
   readonly selected: number;
-  /** The question that waits for an answer, the text being typed, or what has happened last. */
+  /** The question, the typed text, or the message about the last change. */
   readonly message: string | undefined;
-  /** Whether the list of keys is shown instead. */
+  /** Whether the frame shows the list of keys instead. */
   readonly help: boolean;
   readonly ticketTimes: TicketTimes;
 }
 
-/** A row that the cursor can be on: a semaphore of the list, or a ticket or request of one. */
+/** A row that can have the cursor: a semaphore of the list, a ticket or a request. */
 export interface Row {
   readonly key: string;
   readonly watched?: Watched;
@@ -133,12 +130,12 @@ const NAME_ORDERS: Orders<Watched> = [
   ['oldest wait', ({ oldestWait }) => -(oldestWait ?? -1)],
 ];
 
-/** The rows that the filter lets through, in their order. */
+/** The rows that pass the filter, in their order. */
 export function rowsOf({ name, watched, filter, order }: View): Row[] {
   const passes = (...texts: string[]): boolean =>
     texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
   if (name === undefined) {
-    // The sampler has no order, and rows that are equal must not change places.
+    // The sampler has no order, and equal rows must keep their positions.
     return sorted(sorted(watched, BY_NAME), orderOf(NAME_ORDERS, order))
       .filter((each) => passes(each.name))
       .map((each) => ({ key: each.name, watched: each }));

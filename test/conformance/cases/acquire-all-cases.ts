@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { CompositeHandle, KeyedAcquireOptions } from '../../../src/index.js';
+import type { CompositeHandle, Handle, KeyedAcquireOptions } from '../../../src/index.js';
 import {
   acquireAll,
   AcquireTimeoutError,
@@ -41,16 +41,10 @@ function each(run: (scope: Scope, here: Take, there: Take) => Promise<void>) {
   };
 }
 
-async function removePart(scope: Scope, { handles }: CompositeHandle, index: number) {
-  const part = handles[index];
-  if (part === undefined) throw new Error('there is no such part');
-  await scope.removeTicket(part);
-}
-
 export const acquireAllCases: CaseGroup = {
   title: 'several locks as one, by a keyed mutex and by acquireAll',
   cases: {
-    'takes all, and gives all of them back': each(async (scope, take) => {
+    'takes all locks, and gives all of them back': each(async (scope, take) => {
       const handle = await take('cab');
       const names = ['c', 'a', 'b'].map((key) => `keyed:${scope.name}:${key}`);
       expect(handle.handles.map(({ name }) => name)).to.deep.equal(names);
@@ -86,7 +80,7 @@ export const acquireAllCases: CaseGroup = {
       }
     },
 
-    'holds nothing when one of them is not free at once': each(async (scope, here, there) => {
+    'holds nothing when a lock is not free at once': each(async (scope, here, there) => {
       const holder = await there('b');
       for (const letters of ['cba', 'bc', 'ab']) {
         const error = await errorOf(here(letters, 0), AcquireTimeoutError);
@@ -97,7 +91,7 @@ export const acquireAllCases: CaseGroup = {
       await (await here('abc', 0)).release();
     }),
 
-    'gives back at once what it took, timed out or aborted': needing(
+    'gives its permits back at once after a timeout or an abort': needing(
       'queue',
       each(async (scope, here, there) => {
         const holder = await there('b');
@@ -108,7 +102,7 @@ export const acquireAllCases: CaseGroup = {
         const { signal } = controller;
         const waiting = reasonOf(here('cab', { signal }));
         await untilState(underKey(scope, 'b'), { held: 1, waiting: 1 });
-        // It holds nothing behind the one that it waits for.
+        // It holds no lock behind the lock that it waits for.
         await untilHeld(scope, 'a', 1);
         await untilHeld(scope, 'c', 0);
         controller.abort('enough');
@@ -123,7 +117,7 @@ export const acquireAllCases: CaseGroup = {
       }),
     ),
 
-    'refuses two semaphores of one name, for which no common order is known': async (scope) => {
+    'refuses two semaphores of one name, which have no common order': async (scope) => {
       await using elsewhere = new Semaphore(new MemoryBackend(), scope.name, { limit: 1 });
       const here = scope.semaphore();
       for (const other of [elsewhere, scope.semaphore()]) {
@@ -135,13 +129,14 @@ export const acquireAllCases: CaseGroup = {
 
     'is lost once, with the first part, and keeps the others [P6]': each(async (scope, take) => {
       const handle = await take('ab');
+      const [first, second] = handle.handles as [Handle, Handle];
       const losses: unknown[] = [];
       handle.on('lost', (error) => losses.push(error));
-      await removePart(scope, handle, 1);
+      await scope.removeTicket(second);
       const error = await errorOf(handle.extend(), HandleLostError);
       expect(error).to.include({ reason: 'missing', semaphore: `keyed:${scope.name}:b` });
       expect(error.message).to.match(/^the permit of "keyed:.*:b" \((of key "b"|handle 2 of 2)\)/);
-      await removePart(scope, handle, 0);
+      await scope.removeTicket(first);
       expect(handle).to.include({ held: false, expiresIn: 0 });
       expect(() => handle.assertHeld()).to.throw(HandleLostError);
       expect(await untilLost(handle)).to.equal(error);
@@ -150,7 +145,7 @@ export const acquireAllCases: CaseGroup = {
       expect(losses).to.deep.equal([error]);
     }),
 
-    'takes several permits of each, and asks for each semaphore once': async (scope) => {
+    'takes several permits of each semaphore, and asks for each once': async (scope) => {
       const [a, b] = [scope.semaphore({ limit: 3 }), scope.semaphore({}, scope.freshName())];
       const handle = await acquireAll([a, b, { semaphore: a, permits: 2 }]);
       const [first, , third] = handle.handles;

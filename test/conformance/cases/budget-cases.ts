@@ -13,10 +13,11 @@ export const budgetCases: CaseGroup = {
   title: 'budgets and group limits',
   needs: ['operator calls'],
   cases: {
-    'charge what a request costs, all or none, and settle what it has spent': async (scope) => {
+    'charge the costs of a request, all or none, and settle its spending': async (scope) => {
       const budgets = { ...BUDGETS, images: { ...HOURLY, amount: 2 } };
       const [here, there] = scope.pair({ limit: 9, budgets });
-      const first = await here.acquire({ cost: { tokens: 900, images: 1 } });
+      await here.use((handle) => void (handle.spent = { tokens: 0 }), { cost: { tokens: 800 } });
+      const first = await here.acquire({ cost: { tokens: 900, images: 1 }, timeout: 0 });
       await errorOf(there.acquire({ cost: { tokens: 200 }, timeout: 0 }), AcquireTimeoutError);
       const none = await errorOf(
         there.acquire({ cost: { tokens: 500, images: 1 }, timeout: 0 }),
@@ -38,11 +39,30 @@ export const budgetCases: CaseGroup = {
       expect((await here.inspect()).budgets?.['tokens']?.used, 'a debt').to.be.within(998, 1000);
     },
 
-    'settle what use has spent': async (scope) => {
-      const [here] = scope.pair({ limit: 9, budgets: BUDGETS });
-      await here.use((handle) => void (handle.spent = { tokens: 10 }), { cost: { tokens: 800 } });
-      expect((await here.inspect()).budgets?.['tokens']?.used).to.be.within(9, 10);
-    },
+    'charge a try in full or not at all, and give null while the rate or a budget refuses it':
+      async (scope) => {
+        const per = 31_536_000_000;
+        const budgets = { tokens: { amount: 1000, per }, images: { amount: 2, per } };
+        const rate = { permits: 2, burst: 2, per };
+        const [here, there] = scope.pair({ limit: 9, budgets, rate });
+        const first = await here.tryAcquire({ cost: { tokens: 900, images: 1 } });
+        expect(await there.tryAcquire({ cost: { tokens: 200 } })).to.equal(null);
+        expect(await there.tryAcquire({ cost: { tokens: 50, images: 2 } })).to.equal(null);
+        const used = async () => {
+          const state = (await there.inspect()).budgets;
+          return [state?.['tokens'], state?.['images']].map((one) => Math.round(one?.used ?? NaN));
+        };
+        expect(await used(), 'all or none').to.deep.equal([900, 1]);
+        await first?.release({ spent: { tokens: 300 } });
+        const spend = (cost: Record<string, number>) =>
+          there.tryUse((handle) => void (handle.spent = { tokens: 100 }), { cost });
+        expect(await spend({ tokens: 800 })).to.deep.equal({ ran: false });
+        expect(await spend({ tokens: 600 })).to.deep.equal({ ran: true, result: undefined });
+        expect(await used(), 'settled').to.deep.equal([400, 1]);
+        expect(await here.tryAcquire({ cost: { images: 1 } }), 'no rate').to.equal(null);
+        expect(await used()).to.deep.equal([400, 1]);
+        expect(await here.inspect()).to.include({ held: 0, waiting: 0 });
+      },
 
     'a cost above the burst passes when the budget is full': async (scope) => {
       const [here, there] = scope.pair({ limit: 9, budgets: BUDGETS });
@@ -51,7 +71,7 @@ export const budgetCases: CaseGroup = {
       expect(await there.tryAcquire(), 'costs nothing').not.to.equal(null);
     },
 
-    'that are stored count for everybody at once, and wake the waiters that they let through':
+    'count for every process once they are stored, and wake the waiters that they let through':
       async (scope) => {
         const [here, there] = scope.pair({ limit: 9 });
         await there.setBudget('tokens', HOURLY);
@@ -73,18 +93,14 @@ export const budgetCases: CaseGroup = {
       const { message, ...rest } = await errorOf(there.setBudget('e', HOURLY), RangeError);
       expect(message).to.match(/^name: expected a budget among the 4 .* \(a, b, c, d\), got "e"/);
       expect(rest).to.include({ code: 'INVALID_ARGUMENT' });
-      expect(Object.keys((await here.inspect()).budgets ?? {})).to.have.members([
-        'a',
-        'b',
-        'c',
-        'd',
-      ]);
-      // One of the four may change, and one that goes makes room.
+      const { budgets = {} } = await here.inspect();
+      expect(Object.keys(budgets)).to.have.members(['a', 'b', 'c', 'd']);
+      // A budget may change, and a removed budget makes room.
       await there.setBudget('a', { ...HOURLY, amount: 5 });
       expect((await here.inspect()).budgets?.['a']).to.include({ amount: 5 });
       await there.setBudget('a', undefined);
       await there.setBudget('e', HOURLY);
-      // Those of the object itself, though no call has named them yet.
+      // The budgets of the object count, though no call has named them yet.
       const named = scope.elsewhere({ limit: 9, budgets: { a, b, c, d } });
       expect((await errorOf(named.setBudget('f', HOURLY), RangeError)).message).to.include('"f"');
     },
@@ -112,20 +128,39 @@ export const budgetCases: CaseGroup = {
       await there.setGroupLimit(3);
       await Promise.all(waiting);
       await here.setGroupLimit(undefined);
-      expect(await scope.elsewhere({ limit: 5, groupLimit: 1 }).inspect()).not.to.have.property(
-        'groupLimit',
-      );
+      const removed = await scope.elsewhere({ limit: 5, groupLimit: 1 }).inspect();
+      expect(removed).not.to.have.property('groupLimit');
     },
 
-    'requests without a group are one, and more permits than the group limit are refused': async (
-      scope,
-    ) => {
-      const [here, there] = scope.pair({ limit: 5, groupLimit: 1 });
-      await here.acquire();
-      expect(await there.tryAcquire()).to.equal(null);
-      const error = await errorOf(there.acquire({ group: 'a', permits: 2 }), RangeError);
-      expect(error.message).to.match(/^permits: expected at most .*, 1 .*, got 2/);
-      expect(await there.acquire({ group: 'a', timeout: 0 })).to.be.an('object');
-    },
+    'a try of a group at its limit gives null, and other groups get permits beside its waiters':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 4, groupLimit: 2 });
+        const first = await here.tryAcquire({ group: 'a' });
+        expect(await there.tryAcquire({ group: 'a', permits: 2 }), 'all or none').to.equal(null);
+        const second = await there.tryAcquire({ group: 'a' });
+        expect(await here.tryAcquire({ group: 'a' })).to.equal(null);
+        const waiting = there.acquire({ group: 'a' });
+        await scope.untilWaiting(1);
+        const other = await here.tryAcquire({ group: 'b' });
+        const plain = await there.tryAcquire();
+        const { holders, ...state } = await here.inspect();
+        expect(state).to.include({ held: 4, waiting: 1 });
+        expect(holders.map(({ group }) => group)).to.have.members(['a', 'a', 'b', undefined]);
+        for (const handle of [first, other, plain]) await handle?.release();
+        await waiting;
+        expect(await there.tryAcquire({ group: 'a' })).to.equal(null);
+        await second?.release();
+        expect(await there.tryAcquire({ group: 'a' })).not.to.equal(null);
+      },
+
+    'requests without a group are one group, and more permits than the group limit are refused':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 5, groupLimit: 1 });
+        await here.acquire();
+        expect(await there.tryAcquire()).to.equal(null);
+        const error = await errorOf(there.acquire({ group: 'a', permits: 2 }), RangeError);
+        expect(error.message).to.match(/^permits: expected at most .*, 1 .*, got 2/);
+        expect(await there.acquire({ group: 'a', timeout: 0 })).to.be.an('object');
+      },
   },
 };

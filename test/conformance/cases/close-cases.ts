@@ -21,13 +21,13 @@ export const closeCases: CaseGroup = {
       for (const [i, handle] of handles.entries()) {
         await expectLost(handle, await lost[i], 'closed');
       }
-      // Another object of the same client and name keeps what it holds.
+      // Another object of the same client and name keeps its permits.
       await staying.extend();
       expect(losses).to.equal(2);
       expect(await scope.elsewhere().inspect()).to.include({ held: 1 });
     },
 
-    'rejects its waiters, and nobody else [P8]': needing('queue', async (scope) => {
+    'rejects its waiters, and no others [P8]': needing('queue', async (scope) => {
       const holder = await scope.elsewhere().acquire();
       const [closing, staying] = [scope.semaphore(), scope.semaphore()];
       const rejected = [1, 2, 3].map(() => errorOf(closing.acquire(), ClosedError));
@@ -72,7 +72,7 @@ export const closeCases: CaseGroup = {
       expect(losses).to.equal(0);
     },
 
-    'has begun for the listeners that it calls: they get nothing more [P8]': async (scope) => {
+    'gives a listener that it calls no permit [P8]': async (scope) => {
       const [closing, there] = scope.pair({ limit: 2 });
       const [handle] = [await closing.acquire(), await there.acquire()];
       const again = new Promise<unknown>((resolve) => {
@@ -82,7 +82,7 @@ export const closeCases: CaseGroup = {
       expect(await again).to.be.instanceOf(ClosedError);
     },
 
-    'rejects what is under way or comes later, leaves nothing [P4]': async (scope) => {
+    'rejects calls that are under way or come later, and leaves nothing [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
       const errors = calls.map((call) => errorOf(call, ClosedError));

@@ -1,11 +1,6 @@
 import { expect } from 'chai';
 
-import {
-  AcquireTimeoutError,
-  Election,
-  KeyedSemaphore,
-  ReadWriteLock,
-} from '../../../src/index.js';
+import { AcquireTimeoutError, KeyedSemaphore, ReadWriteLock } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { type Scope, underKey, untilState } from '../scope.js';
@@ -17,7 +12,7 @@ function locksIn(scope: Scope): [ReadWriteLock, ReadWriteLock] {
 }
 
 export const faceCases: CaseGroup = {
-  title: 'keyed semaphores, read-write locks and elections',
+  title: 'keyed semaphores and read-write locks',
   cases: {
     'a keyed semaphore has its own limit for each key, in all processes together': async (
       scope,
@@ -57,7 +52,7 @@ export const faceCases: CaseGroup = {
       await untilState(scope.elsewhere({ limit: 3 }), { held: 0, waiting: 0 });
     },
 
-    'a read-write lock lets nobody write beside permits that it does not know of': needing(
+    'a read-write lock refuses a writer beside permits that it does not know of': needing(
       'operator calls',
       async (scope) => {
         const [lock] = locksIn(scope);
@@ -69,18 +64,5 @@ export const faceCases: CaseGroup = {
         expect(await lock.write(() => 'alone')).to.equal('alone');
       },
     ),
-
-    'an election has one leader, and the next one when it resigns': async (scope) => {
-      const [here, there] = scope.inBoth((at) => new Election(at, scope.name, { retry }));
-      const first = await here.campaign();
-      expect([here.leadership, there.leadership]).to.deep.equal([first, undefined]);
-      const next = there.campaign();
-      expect(await here.resign()).to.equal(true);
-      const second = await next;
-      expect(there.leadership).to.equal(second);
-      expect(second.fencingToken).to.be.greaterThan(first.fencingToken);
-      expect([here.leadership, await here.resign()]).to.deep.equal([undefined, false]);
-      await there.resign();
-    },
   },
 };

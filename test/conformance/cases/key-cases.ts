@@ -24,7 +24,7 @@ export const keyCases: CaseGroup = {
       await handles[0]?.release();
       const waiting = reasonOf(there.acquire({ permits: 3 }));
       await untilState(here, { waiting: 1 });
-      const keys = await scope.keys.list(`redsem:{${scope.name}-`);
+      const keys = await scope.keys(`redsem:{${scope.name}-`);
       const tags = [...keys.keys()].map((key) => /^[^{]*\{([^{}]+)\}:\w+$/.exec(key)?.[1]);
       expect(new Set(tags)).to.have.lengthOf(1);
       expect(tags[0]).to.be.a('string');

@@ -34,7 +34,9 @@ export const limitCases: CaseGroup = {
       expect(warnings, 'of the one that stored none').to.deep.equal(['STORED_LIMIT']);
     },
 
-    'pauses with 0: nobody is granted, holders keep theirs, waiters wait': async (scope) => {
+    'pauses with 0: no request is granted, holders keep their permits, waiters wait': async (
+      scope,
+    ) => {
       const [here, there] = scope.pair({ limit: 2 });
       const holder = await there.acquire();
       const early = there.acquire({ permits: 2 });
@@ -58,9 +60,7 @@ export const limitCases: CaseGroup = {
       expect((await late).slots).to.deep.equal([0, 1]);
     },
 
-    'is removed: what each process was made with counts again, and waiters get it': async (
-      scope,
-    ) => {
+    'is removed: the limit of each process counts again, also for waiters': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
       const heard: string[] = [];
       for (const each of [here, there]) each.on('warning', ({ code }) => heard.push(code));
@@ -74,7 +74,7 @@ export const limitCases: CaseGroup = {
       expect(await here.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 2 });
       expect(await there.tryAcquire()).to.equal(null);
       expect([here.limit, there.limit]).to.deep.equal([2, 2]);
-      // An operator who knows the stored limit alone calls with it.
+      // An operator knows the stored limit alone, and calls with it.
       await here.setLimit(7);
       await scope.elsewhere({ limit: 7 }).setLimit(undefined);
       expect(await there.inspect()).to.include({ limit: 2, limitFrom: 'caller' });

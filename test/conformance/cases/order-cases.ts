@@ -4,71 +4,44 @@ import type { AcquireOptions } from '../../../src/index.js';
 import { QueueFullError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
-import { type Scope } from '../scope.js';
-
-/**
- * Queues one request after the other, and releases when all wait: the letters in the order in which
- * they were served.
- */
-async function servedInTurn(
-  scope: Scope,
-  requests: readonly (readonly [letter: string, options: AcquireOptions])[],
-): Promise<string> {
-  const holder = await scope.elsewhere().acquire();
-  const pair = scope.pair();
-  let served = '';
-  const ends: Promise<void>[] = [];
-  for (const [i, [letter, options]] of requests.entries()) {
-    ends.push((pair[i % 2] ?? pair[0]).use(() => void (served += letter), options));
-    await scope.untilWaiting(i + 1);
-  }
-  await holder.release();
-  await Promise.all(ends);
-  return served;
-}
+import { servedInTurn } from '../scope.js';
 
 export const orderCases: CaseGroup = {
   title: 'the order of the queue',
   needs: ['queue'],
   cases: {
     'gives groups turns by their weights, over processes': async (scope) => {
-      const requests = 'aaaabb'.split('').map((group) => {
-        return [group, { group, weight: group === 'a' ? 2 : 1 }] as const;
+      const pair = scope.pair();
+      const requests = ['a', 'a', 'a', 'a', 'b', 'b'].map((group, i) => {
+        const options = { group, weight: group === 'a' ? 2 : 1 };
+        return [group, i % 2 === 0 ? pair[0] : pair[1], options] as const;
       });
       expect(await servedInTurn(scope, requests)).to.equal('aabaab');
     },
 
     'puts priority before groups and arrival, and shows it': async (scope) => {
-      const requests = [
-        ['a', {}],
-        ['b', { priority: 2, group: 'x' }],
-        ['c', { priority: 9 }],
-        ['d', { priority: 2, group: 'x' }],
-        ['e', { priority: 2, group: 'y z, 100%' }],
-        ['f', { group: 'x' }],
-      ] as const;
-      const seen = scope.elsewhere();
-      const holder = await seen.acquire();
-      const sem = scope.semaphore();
-      const ends: Promise<unknown>[] = [];
-      for (const [i, [label, options]] of requests.entries()) {
-        ends.push(scope.semaphore({ label }).use(() => undefined, options));
-        await scope.untilWaiting(i + 1);
-      }
-      const { waiters } = await sem.inspect();
-      expect(waiters.map(({ label }) => label).join('')).to.equal('cbedaf');
-      expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2, 3, 4, 5]);
-      expect(waiters.slice(0, 3).map(({ priority, group }) => [priority, group])).to.deep.equal([
-        [9, ''],
-        [2, 'x'],
-        [2, 'y z, 100%'],
-      ]);
-      await holder.release();
-      await Promise.all(ends);
-      expect(await servedInTurn(scope, requests)).to.equal('cbedaf');
+      const requests = Object.entries({
+        a: {},
+        b: { priority: 2, group: 'x' },
+        c: { priority: 9 },
+        d: { priority: 2, group: 'x' },
+        e: { priority: 2, group: 'y z, 100%' },
+        f: { group: 'x' },
+      }).map(([label, options], i) => {
+        const by = i % 2 === 0 ? scope.semaphore({ label }) : scope.elsewhere({ label });
+        return [label, by, options] as const;
+      });
+      const served = await servedInTurn(scope, requests, async () => {
+        const { waiters } = await scope.semaphore().inspect();
+        expect(waiters.map(({ label }) => label).join('')).to.equal('cbedaf');
+        expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2, 3, 4, 5]);
+        const shown = waiters.map(({ priority, group }) => `${priority} ${group}`);
+        expect(shown.slice(0, 3)).to.deep.equal(['9 ', '2 x', '2 y z, 100%']);
+      });
+      expect(served).to.equal('cbedaf');
     },
 
-    'grants soon what asks again, while new groups ask all the time': async (scope) => {
+    'grants a second request soon, while new groups ask all the time': async (scope) => {
       const pair = scope.pair();
       const crowd = { asked: 0, granted: 0, over: false };
       const comers = Array.from({ length: 5 }, async (_, i) => {
@@ -91,16 +64,15 @@ export const orderCases: CaseGroup = {
       for (const grants of waits) expect(grants).to.be.at.most(60);
     },
 
-    'refuses the request that would be one too many, at once': async (scope) => {
+    'refuses a request above maxWaiting at once': async (scope) => {
       const [here, there] = scope.pair({ maxWaiting: 1 });
       const holder = await here.acquire();
       const waiting = there.acquire();
       await scope.untilWaiting(1);
       for (const semaphore of [here, there]) {
         const error = await errorOf(semaphore.acquire(), QueueFullError);
-        const { name: semaphoreName } = semaphore;
-        expect(error).to.include({ code: 'QUEUE_FULL', position: 1, limit: 1 });
-        expect(error).to.include({ semaphore: semaphoreName });
+        const fields = { code: 'QUEUE_FULL', position: 1, limit: 1, semaphore: scope.name };
+        expect(error).to.include(fields);
         expect(await semaphore.tryAcquire()).to.equal(null);
       }
       await holder.release();

@@ -21,7 +21,9 @@ const failure = new Error('the job failed');
 export const releaseCases: CaseGroup = {
   title: 'release, use, tryUse and await using',
   cases: {
-    'gives the permit back, says so each time, takes no other': async (scope) => {
+    'gives the permit back, resolves with true each time, and takes no other permit': async (
+      scope,
+    ) => {
       const [here, there] = scope.pair({ limit: 2 });
       const [first, second] = [await here.acquire(), await there.acquire()];
       expect(await Promise.all([first.release(), first.release()])).to.deep.equal([true, true]);
@@ -34,7 +36,7 @@ export const releaseCases: CaseGroup = {
       expect(await here.tryAcquire()).to.equal(null);
     },
 
-    'is false where the ticket was gone, known or not, and frees no successor [P7]': async (
+    'resolves with false for a lost ticket, known or not, and frees no successor [P7]': async (
       scope,
     ) => {
       const [here, there] = scope.pair();

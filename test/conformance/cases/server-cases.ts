@@ -9,30 +9,15 @@ import { type Scope, untilLost, untilState } from '../scope.js';
 
 const wordy = (run: Run) => needing('server errors', run);
 
-async function during(begin: () => unknown, end: () => unknown, body: () => Promise<void>) {
-  await begin();
-  try {
-    await body();
-  } finally {
-    await end();
-  }
-}
-
 /** The server hangs, its sockets stay open. */
-function hung({ server }: Scope, body: () => Promise<void>): Promise<void> {
-  return during(
-    () => server.pause(),
-    () => server.resume(),
-    body,
-  );
+async function hung({ server }: Scope, body: () => Promise<void>): Promise<void> {
+  server.pause();
+  await body().finally(() => server.resume());
 }
 
-function changed({ server }: Scope, change: string[], undo: string[], body: () => Promise<void>) {
-  return during(
-    () => server.command(...change),
-    () => server.command(...undo),
-    body,
-  );
+async function changed({ server }: Scope, change: string, undo: string, body: () => Promise<void>) {
+  await server.command(...change.split(' '));
+  await body().finally(() => server.command(...undo.split(' ')));
 }
 
 /** Every way in is refused, also one without a timeout, and says why. */
@@ -47,14 +32,14 @@ async function expectRefused(scope: Scope, why: RegExp): Promise<void> {
   }
 }
 
-/** What passes inside the lease of a holder. */
+/** Faults that pass inside the lease of a holder. */
 const FAULTS: Readonly<Record<string, (scope: Scope) => Promise<void>>> = {
   'a server that hangs for a while': (scope) => hung(scope, () => moment(100)),
   'connections that are cut': async ({ server }) => {
     for (const type of ['normal', 'pubsub']) await server.command('CLIENT', 'KILL', 'TYPE', type);
   },
   'a replica that is promoted in time': (scope) =>
-    changed(scope, ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], () => moment(100)),
+    changed(scope, 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE', () => moment(100)),
 };
 
 /** Lines of the failure table. */
@@ -68,22 +53,22 @@ export const serverCases: CaseGroup = {
         for (const key of ['tickets', 'info'].map((part) => scope.ownKey(part))) {
           const [handle, given] = [await semaphore.acquire(), await semaphore.acquire()];
           // At no moment is it missing: a renewal just then would find that its ticket is lost.
-          await scope.keys.copy(key, `${key}:saved`);
-          await scope.keys.setString(key, 'of a wrong type');
+          await scope.server.command('COPY', key, `${key}:saved`);
+          await scope.server.command('SET', key, 'of a wrong type');
           await expectRefused(scope, /WRONGTYPE/);
           const calls = [() => handle.extend(), () => semaphore.inspect(), () => given.release()];
           for (const call of calls) {
             expect(await errorOf<Error>(call(), BackendError)).to.match(/WRONGTYPE/);
           }
-          await scope.keys.rename(`${key}:saved`, key);
-          // What was refused is given back once the key is right again.
+          await scope.server.command('RENAME', `${key}:saved`, key);
+          // The refused releases happen once the key is right again.
           await untilState(semaphore, { held: 1, waiting: 0 });
           expect(await handle.release()).to.equal(true);
         }
         const all = await semaphore.acquire({ permits: 3 });
-        await scope.keys.setString(scope.ownKey('queue'), 'of a wrong type');
+        await scope.server.command('SET', scope.ownKey('queue'), 'of a wrong type');
         expect(await errorOf<Error>(semaphore.acquire(), BackendError)).to.match(/WRONGTYPE/);
-        await scope.keys.delete(scope.ownKey('queue'));
+        await scope.server.command('DEL', scope.ownKey('queue'));
         expect(await all.release()).to.equal(true);
       },
     ),
@@ -94,8 +79,7 @@ export const serverCases: CaseGroup = {
       const revoked = await semaphore.acquire();
       const waiting = elsewhere.acquire();
       await scope.untilWaiting(1);
-      const memory = ['CONFIG', 'SET', 'maxmemory'];
-      await changed(scope, [...memory, '1'], [...memory, '0'], async () => {
+      await changed(scope, 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0', async () => {
         await kept.extend();
         // Its slot is between two others: it must be written down as free, and handed on.
         expect(await given.release()).to.equal(true);

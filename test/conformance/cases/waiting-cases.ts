@@ -1,25 +1,9 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError, type Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import type { Scope } from '../scope.js';
-
-/**
- * Queues one request after the other, and releases when all wait: in which order they were served.
- */
-async function servedInTurn(scope: Scope, semaphores: readonly Semaphore[]): Promise<number[]> {
-  const holder = await scope.elsewhere().acquire();
-  const served: number[] = [];
-  const ends: Promise<void>[] = [];
-  for (const [i, semaphore] of semaphores.entries()) {
-    ends.push(semaphore.use(() => void served.push(i)));
-    await scope.untilWaiting(i + 1);
-  }
-  await holder.release();
-  await Promise.all(ends);
-  return served;
-}
+import { servedInTurn } from '../scope.js';
 
 export const waitingCases: CaseGroup = {
   title: 'waiting',
@@ -28,8 +12,10 @@ export const waitingCases: CaseGroup = {
     'serves in the order of arrival, over objects and processes [P3]': async (scope) => {
       const [here, there] = scope.pair();
       const other = scope.semaphore({ label: 'other options', ttl: 20_000 });
-      const mixed = [here, here, there, other, there, here];
-      expect(await servedInTurn(scope, mixed)).to.deep.equal([0, 1, 2, 3, 4, 5]);
+      const mixed = [here, here, there, other, there, here].map(
+        (by, i) => [String(i), by] as const,
+      );
+      expect(await servedInTurn(scope, mixed)).to.equal('012345');
     },
 
     'waits without a limit by default, and for longer than a timer can': async (scope) => {
@@ -53,7 +39,7 @@ export const waitingCases: CaseGroup = {
         expect(await semaphore.tryUse(() => 'ran')).to.deep.equal({ ran: false });
         await errorOf(semaphore.acquire(0), AcquireTimeoutError);
       }
-      // A holder of one that waits for two needs its own permit back, too.
+      // The holder of one permit waits for two, and so for its own.
       await holder.release();
       expect((await waiting).slots).to.deep.equal([0, 1]);
     },

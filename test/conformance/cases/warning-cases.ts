@@ -4,7 +4,6 @@ import type {
   CompositeHandle,
   Handle,
   KeyedMutexOptions,
-  Semaphore,
   SemaphoreWarning,
 } from '../../../src/index.js';
 import {
@@ -27,35 +26,42 @@ interface EventSource {
   on(event: 'warning', listener: (warning: SemaphoreWarning) => void): unknown;
 }
 
-/** The messages of one kind of warning from now on. */
-function warningsOf(source: Semaphore | KeyedMutex | KeyedSemaphore, code: string): string[] {
-  const heard: string[] = [];
+/** Warnings from now on: of one kind, or of all kinds but two that a row may have besides. */
+function warningsOf(source: EventSource, code?: string): SemaphoreWarning[] {
+  const heard: SemaphoreWarning[] = [];
   source.on('warning', (warning) => {
-    if (warning.code === code) heard.push(warning.message);
+    const isBeside = warning.code === 'EVICTION' || warning.code === 'LIMIT_MISMATCH';
+    if (code === undefined ? !isBeside : warning.code === code) heard.push(warning);
   });
   return heard;
 }
 
-/** Another process takes and gives back a key: what it hears of that. */
-async function useKey(scope: Scope, options: KeyedMutexOptions): Promise<string[]> {
+function messagesOf(heard: readonly SemaphoreWarning[]): string[] {
+  return heard.map(({ message }) => message);
+}
+
+/** The warnings of another process that takes and gives back a key. */
+async function useKey(scope: Scope, options: KeyedMutexOptions): Promise<SemaphoreWarning[]> {
   const [, mutex] = scope.keyed(options);
   const heard = warningsOf(mutex, 'STRIPES_MISMATCH');
   await mutex.use('key', () => {});
   return heard;
 }
 
-/** Its warnings from now on, but for those that a row may have beside them. */
-function allWarningsOf(source: EventSource): SemaphoreWarning[] {
-  const heard: SemaphoreWarning[] = [];
-  source.on('warning', (warning) => {
-    if (warning.code !== 'EVICTION' && warning.code !== 'LIMIT_MISMATCH') heard.push(warning);
-  });
-  return heard;
+async function expectOne(heard: readonly SemaphoreWarning[], ...parts: string[]): Promise<void> {
+  await eventually(() => expect(heard).to.have.lengthOf(1));
+  for (const part of parts) expect(heard[0]?.message).to.include(part);
 }
 
-async function expectOne(heard: readonly string[], message: string): Promise<void> {
-  await eventually(() => expect(heard).to.have.lengthOf(1));
-  expect(heard[0]).to.include(message);
+/** Every class that has permits. */
+function facesOf({ target, name }: Scope) {
+  return {
+    keyed: new KeyedSemaphore(target, { name, limit: 2 }),
+    keys: new KeyedMutex(target, { name }),
+    lock: new ReadWriteLock(target, `lock ${name}`),
+    mutex: new Mutex(target, `mutex ${name}`),
+    election: new Election(target, `election ${name}`),
+  };
 }
 
 export const warningCases: CaseGroup = {
@@ -68,7 +74,7 @@ export const warningCases: CaseGroup = {
       await there.use(() => {});
       expect(await here.tryAcquire()).to.equal(null);
       expect([here.limit, there.limit]).to.deep.equal([4, 5]);
-      // Nobody listened so far.
+      // No listener was there so far.
       const heard = [here, there].map((semaphore) => warningsOf(semaphore, 'LIMIT_MISMATCH'));
       const use = async (): Promise<void> => {
         for (const semaphore of [here, there]) await semaphore.tryUse(() => {});
@@ -76,11 +82,12 @@ export const warningCases: CaseGroup = {
       };
       await eventually(use);
       for (let round = 0; round < 3; round += 1) await use();
-      expect(heard[0]?.[0]).to.include('limit 4 here and 5 elsewhere').and.include(scope.name);
-      expect(heard[1]?.[0]).to.include('limit 5 here and 4 elsewhere');
+      const [first = '', second = ''] = heard.flatMap(messagesOf);
+      expect(first).to.include('limit 4 here and 5 elsewhere').and.include(scope.name);
+      expect(second).to.include('limit 5 here and 4 elsewhere');
     },
 
-    'get no warning with one limit, nor when one comes after the other': async (scope) => {
+    'get no warning with one limit, nor when a process follows another': async (scope) => {
       const equal = scope.pair({ limit: 4 });
       const heard = equal.map((each) => warningsOf(each, 'LIMIT_MISMATCH'));
       for (const semaphore of [...equal, ...equal]) await semaphore.acquire();
@@ -96,58 +103,53 @@ export const warningCases: CaseGroup = {
       'operator calls',
       async (scope) => {
         const stored = scope.semaphore({ limit: 3 });
-        const own = allWarningsOf(stored);
+        const quiet = [warningsOf(stored)];
         await stored.setLimit(5);
         await stored.use(() => {});
         const [early, late] = scope.pair({ limit: 3 });
         const equal = scope.elsewhere({ limit: 5 });
-        const quiet = allWarningsOf(equal);
+        quiet.push(warningsOf(equal));
         await late.use(() => {});
-        for (const semaphore of [early, late, equal]) {
-          const heard = semaphore === equal ? quiet : allWarningsOf(semaphore);
-          for (let round = 0; round < 3; round += 1) await semaphore.use(() => {});
-          await moment();
-          if (semaphore === equal) continue;
-          expect(heard.map(({ code }) => code)).to.deep.equal(['STORED_LIMIT']);
-          const message = heard.map((warning) => warning.message).join();
-          expect(message).to.include(`the limit of "${scope.name}" is 5`).and.include('not 3');
-          expect(message).to.include('setLimit(undefined)');
-          expect(message).to.include(`redsem limit "${scope.name}" none`);
+        const heard = [early, late].map((semaphore) => warningsOf(semaphore));
+        for (const semaphore of [early, late, equal, early, late, equal]) {
+          await semaphore.use(() => {});
         }
-        expect([...own, ...quiet]).to.deep.equal([]);
+        for (const warnings of heard) {
+          const limit = `the limit of "${scope.name}" is 5`;
+          const advice = ['not 3', 'setLimit(undefined)', `redsem limit "${scope.name}" none`];
+          await expectOne(warnings, limit, ...advice);
+          expect(warnings[0]).to.include({ code: 'STORED_LIMIT' });
+        }
         await early.setLimit(undefined);
         const after = scope.elsewhere({ limit: 3 });
-        const heard = allWarningsOf(after);
+        quiet.push(warningsOf(after));
         await after.use(() => {});
         await moment();
-        expect(heard, 'what the message says ends it').to.deep.equal([]);
+        expect(quiet, 'also after what the message advises').to.deep.equal([[], [], []]);
+        expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
       },
     ),
 
     'get the warning of a stored limit from every class': needing(
       'operator calls',
       async (scope) => {
-        const { target, name } = scope;
-        const keyed = new KeyedSemaphore(target, { name, limit: 2 });
-        const keys = new KeyedMutex(target, { name });
-        const [lock, mutex] = [new ReadWriteLock(target, name), new Mutex(target, `mutex ${name}`)];
-        const election = new Election(target, `election ${name}`);
+        const faces = facesOf(scope);
+        const { keyed, keys, lock, mutex, election } = faces;
         const used: [EventSource, string, () => Promise<unknown>][] = [
-          [keyed, `keyed:${name}:a`, () => keyed.use('a', () => {})],
-          [keys, `keyed:${name}:b`, () => keys.use('b', () => {})],
-          [lock, name, () => lock.read(() => {})],
+          [keyed, `keyed:${scope.name}:a`, () => keyed.use('a', () => {})],
+          [keys, `keyed:${scope.name}:b`, () => keys.use('b', () => {})],
+          [lock, lock.name, () => lock.read(() => {})],
           [mutex, mutex.name, () => mutex.use(() => {})],
           [election, election.name, async () => (await election.campaign()).release()],
         ];
         for (const [source, under, use] of used) {
           await scope.elsewhere({}, under).setLimit(7);
-          const heard = allWarningsOf(source);
+          const heard = warningsOf(source);
           await use();
-          await eventually(() => expect(heard).to.have.lengthOf(1));
+          await expectOne(heard, `the limit of "${under}" is 7`);
           expect(heard[0]).to.include({ code: 'STORED_LIMIT' });
-          expect(heard[0]?.message).to.include(`the limit of "${under}" is 7`);
         }
-        for (const each of [keyed, keys, lock, mutex, election]) await each.close();
+        for (const each of Object.values(faces)) await each.close();
       },
     ),
 
@@ -158,8 +160,7 @@ export const warningCases: CaseGroup = {
       ] as const) {
         const first = await useKey(scope, options);
         const second = await useKey(scope, { ...options, stripes: 8 });
-        await expectOne(second, `8 stripes here and ${elsewhere} elsewhere`);
-        expect(second[0]).to.include(options.name);
+        await expectOne(second, `8 stripes here and ${elsewhere} elsewhere`, options.name);
         await expectOne(await useKey(scope, options), `${here} here and 8 elsewhere`);
         const [late] = scope.keyed(options);
         await late.use('key', () => {});
@@ -183,7 +184,7 @@ export const warningCases: CaseGroup = {
   },
 };
 
-/** What a function of `use` does with its handle when the permit is lost already. */
+/** A look of a function of `use` at its handle. */
 const LOOKS: Readonly<Record<string, (handle: Handle | CompositeHandle) => unknown>> = {
   signal: ({ signal }) => signal,
   held: ({ held }) => held,
@@ -204,7 +205,7 @@ export const unnoticedCases: CaseGroup = {
   cases: {
     'is a warning where the function never looked, each time': async (scope) => {
       const semaphore = scope.semaphore({ limit: 2 });
-      const heard = allWarningsOf(semaphore);
+      const heard = warningsOf(semaphore);
       const lose = async (handle: Handle): Promise<string> => {
         await scope.removeTicket(handle);
         return 'done';
@@ -220,7 +221,7 @@ export const unnoticedCases: CaseGroup = {
 
     'is no warning where the function looked, before or after it': async (scope) => {
       const semaphore = scope.semaphore();
-      const heard = allWarningsOf(semaphore);
+      const heard = warningsOf(semaphore);
       for (const [title, look] of Object.entries(LOOKS)) {
         await semaphore.use(async (handle) => {
           await look(handle);
@@ -239,12 +240,10 @@ export const unnoticedCases: CaseGroup = {
       }
     },
 
-    'is a warning of whatever has the permit': async (scope) => {
-      const { target, name } = scope;
-      const keyed = new KeyedSemaphore(target, { name, limit: 2 });
-      const keys = new KeyedMutex(target, { name });
-      const [lock, one] = [new ReadWriteLock(target, `lock ${name}`), scope.semaphore()];
-      const two = scope.semaphore({}, scope.freshName());
+    'is a warning of the object that has the permit': async (scope) => {
+      const faces = facesOf(scope);
+      const { keyed, keys, lock, mutex } = faces;
+      const [one, two] = [scope.semaphore(), scope.semaphore({}, scope.freshName())];
       const lose = (handle: Handle): Promise<void> => scope.removeTicket(handle);
       const loseAll = async ({ handles }: CompositeHandle): Promise<void> => {
         for (const handle of handles) await lose(handle);
@@ -256,15 +255,15 @@ export const unnoticedCases: CaseGroup = {
         [keys, () => keys.tryUse('b', loseAll), 1],
         [lock, () => lock.read(lose), 1],
         [lock, () => lock.write(lose), 1],
+        [mutex, () => mutex.use(lose), 1],
         [two, () => useAll([one, two], loseAll), 1],
       ];
       for (const [source, use, count] of uses) {
-        const heard = allWarningsOf(source);
+        const heard = warningsOf(source, 'LOST_UNNOTICED');
         await use();
-        const codes = Array.from({ length: count }, () => 'LOST_UNNOTICED');
-        await eventually(() => expect(heard.map(({ code }) => code)).to.deep.equal(codes));
+        await eventually(() => expect(heard).to.have.lengthOf(count));
       }
-      for (const each of [keyed, keys, lock]) await each.close();
+      for (const each of Object.values(faces)) await each.close();
     },
   },
 };

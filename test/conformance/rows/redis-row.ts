@@ -8,7 +8,7 @@ export interface Connected {
   readonly close: () => unknown;
 }
 
-/** What the clients of both libraries have, whatever their version. */
+/** The methods of the clients of both libraries, whatever their version. */
 interface Client {
   on(event: 'error', listener: () => void): unknown;
   connect(): Promise<unknown>;
@@ -18,7 +18,7 @@ interface Client {
 
 interface Limits {
   readonly lacks?: Lacks;
-  /** What the client puts before each key. */
+  /** The client puts it before each key. */
   readonly keyPrefix?: string;
 }
 
@@ -34,7 +34,7 @@ export function redisRow(
   title: string,
   redis: () => TestServer | { readonly command: Command },
   connect: () => Promise<Connected>,
-  { lacks = {}, keyPrefix }: Limits = {},
+  { lacks = {}, keyPrefix = '' }: Limits = {},
 ): Row {
   return {
     title,
@@ -46,6 +46,7 @@ export function redisRow(
         target: one.target,
         other: two.target,
         ...redisData((...args) => servers.command(...args), one.target, keyPrefix),
+        keyPrefix,
         ...(servers instanceof TestServer ? { server: servers } : {}),
         close: async () => {
           await one.close();
@@ -69,8 +70,8 @@ export async function connected(client: Client & RedisTarget): Promise<Connected
 export type Command = (...args: string[]) => Promise<unknown>;
 
 /**
- * By the backend's own calls, which works whatever its data look like. With a limit of 0 nobody is
- * granted what this frees.
+ * By the backend's own calls, whatever its data look like. With a limit of 0 no waiter gets a
+ * permit that this frees.
  */
 export function tamperingBy(backend: Backend): TicketTampering {
   const call = { limit: 0, client: 'tampering' };
@@ -82,8 +83,7 @@ export function tamperingBy(backend: Backend): TicketTampering {
 }
 
 /**
- * The keys of semaphores, read and changed with plain commands; the names of the keys are the
- * contract's. `keyPrefix`: what the row's own client puts before each key.
+ * The keys of semaphores, read with plain commands; the names of the keys are the contract's.
  */
 export function redisData(
   command: Command,
@@ -96,18 +96,12 @@ export function redisData(
     key.endsWith(':tickets') &&
     (await command('TYPE', key)) === 'zset' &&
     String(await command('ZRANGE', key, '0', '-1')) === '.';
-  const keys: KeyView = {
-    list: async (start) => {
-      const all = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
-      const idle = await Promise.all(all.map(isIdle));
-      const found = all.filter((_, i) => idle[i] === false);
-      const lives = await Promise.all(found.map((key) => command('PTTL', key)));
-      return new Map(found.map((key, i) => [key, Number(lives[i])]));
-    },
-    delete: async (...names) => void (await command('DEL', ...names.map((key) => keyPrefix + key))),
-    setString: async (key, value) => void (await command('SET', keyPrefix + key, value)),
-    copy: async (from, to) => void (await command('COPY', keyPrefix + from, keyPrefix + to)),
-    rename: async (from, to) => void (await command('RENAME', keyPrefix + from, keyPrefix + to)),
+  const keys: KeyView = async (start) => {
+    const all = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
+    const idle = await Promise.all(all.map(isIdle));
+    const found = all.filter((_, i) => idle[i] === false);
+    const lives = await Promise.all(found.map((key) => command('PTTL', key)));
+    return new Map(found.map((key, i) => [key, Number(lives[i])]));
   };
   return { tickets, keys };
 }

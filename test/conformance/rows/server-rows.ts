@@ -16,11 +16,15 @@ const lazyConnect = true;
 export function serverRows(server: () => TestServer): Row[] {
   const row = (title: string, connect: (url: string) => Promise<Connected>, limits = {}): Row =>
     redisRow(title, server, () => connect(server().url), limits);
-  const prefixed = { lazyConnect, keyPrefix: 'app:', stringNumbers: true };
+  const keyPrefix = 'app:';
+  const prefixed = { lazyConnect, keyPrefix, stringNumbers: true };
   return [
     row('redis 4', (url) => connected(createClient4({ url }))),
     row('redis 5', (url) => connected(createClient5({ url }))),
     row('redis 6, RESP 2', (url) => connected(createClient({ url, RESP: 2 }))),
+    row('redis 6 with keyPrefix', (url) => connected(createClient({ url, keyPrefix })), {
+      keyPrefix,
+    }),
     row('redis 6, RESP 3', (url) => connected(createClient({ url, RESP: 3 }))),
     row('createClientPool of redis 6', (url) => connected(createClientPool({ url })), {
       lacks: { push: 'a pool cannot subscribe' },
@@ -30,7 +34,7 @@ export function serverRows(server: () => TestServer): Row[] {
     row(
       'ioredis 6 with keyPrefix and stringNumbers',
       (url) => connected(new Redis6(url, prefixed)),
-      { keyPrefix: prefixed.keyPrefix },
+      { keyPrefix },
     ),
     row('a RedisConnection of two methods', connectByTwoMethods, {
       lacks: { push: 'it has no method to subscribe' },

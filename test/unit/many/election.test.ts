@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 
 import type { ElectionWarning, Handle } from '../../../src/index.js';
@@ -30,21 +31,7 @@ describe('an election', () => {
     return { election, tokens };
   }
 
-  it('ends with the lease, and no campaign begins without a call', async () => {
-    const { election, tokens } = candidate();
-    const leadership = await election.campaign();
-    const reasons: string[] = [];
-    leadership.on('lost', ({ reason }) => reasons.push(reason));
-    const { signal } = leadership;
-    clock.stall(1001);
-    expect(election.leadership).to.equal(undefined);
-    await clock.advance(1000);
-    expect([reasons, signal.aborted, tokens.length]).to.deep.equal([['expired'], true, 1]);
-    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
-    expect(await election.resign()).to.equal(false);
-  });
-
-  it('is run for again after a loss, behind the waiters, until resigned', async () => {
+  it('campaigns again after a loss, behind the waiters, until it resigns', async () => {
     const [first, other] = [candidate(true), candidate()];
     await first.election.campaign();
     const next = other.election.campaign();
@@ -56,34 +43,46 @@ describe('an election', () => {
     await other.election.resign();
     await clock.advance(0);
     expect(first.tokens).to.have.lengthOf(2);
+    expect(other.election.leadership).to.equal(undefined);
     expect(first.election.leadership?.fencingToken).to.equal(first.tokens[1]);
+    expect(other.tokens[0]).to.be.within(first.tokens[0] ?? NaN, first.tokens[1] ?? NaN);
     expect(await first.election.resign()).to.equal(true);
+    expect(await first.election.resign()).to.equal(false);
     await clock.advance(5000);
     expect(first.tokens).to.have.lengthOf(2);
     expect(await first.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
-  it('is not run for again once the signal of the campaign has aborted, or it is closed', async () => {
-    for (const end of ['signal', "another handle's signal", 'close'] as const) {
-      const { election, tokens } = candidate(true);
-      const warnings: unknown[] = [];
-      election.on('warning', (warning) => warnings.push(warning));
+  for (const [end, again] of [
+    ['is lost without the option again', false],
+    ['is lost after its signal has aborted', true],
+    ["is lost after its signal has aborted with another handle's loss", true],
+    ['is closed', true],
+  ] as const) {
+    it(`ends its campaign with a leadership that ${end}, and leaves no candidate [P8]`, async () => {
+      const { election, tokens } = candidate(again);
+      const heard: unknown[] = [];
+      election.on('warning', (warning) => heard.push(warning));
       const abort = new AbortController();
       const leadership = await election.campaign(abort.signal);
-      if (end === 'signal') abort.abort();
-      else if (end !== 'close') abort.abort(new HandleLostError('jobs', 'a.1', 'expired'));
+      leadership.on('lost', ({ reason }) => heard.push(reason));
+      if (end.endsWith('aborted')) abort.abort();
+      if (end.includes('another')) abort.abort(new HandleLostError('jobs', 'a.1', 'expired'));
       expect(leadership.held).to.equal(true);
-      if (end === 'close') await election.close();
+      if (end === 'is closed') await election.close();
       clock.stall(1001);
+      expect(election.leadership).to.equal(undefined);
       await clock.advance(1000);
-      expect([leadership.held, tokens.length, warnings]).to.deep.equal([false, 1, []]);
+      expect(heard).to.deep.equal([end === 'is closed' ? 'closed' : 'expired']);
+      expect([leadership.signal.aborted, tokens.length]).to.deep.equal([true, 1]);
       await using looking = new Election(backend, name);
       expect(await looking.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+      if (end !== 'is closed') expect(await election.resign()).to.equal(false);
       await election.close();
-    }
-  });
+    });
+  }
 
-  it('rejects campaigns that are ended: by their signal, by resign, by close', async () => {
+  it('rejects a campaign that a signal, resign or close ends', async () => {
     const [leader, other] = [candidate(), candidate()];
     await leader.election.campaign();
     const ended = new AbortController();
@@ -101,20 +100,19 @@ describe('an election', () => {
     expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
   });
 
-  it('leaves no candidate behind when a leader that would run again is closed [P8]', async () => {
-    const [first, other, last] = [candidate(true), candidate(), candidate()];
-    await first.election.campaign();
-    const next = other.election.campaign();
-    const waiting = reasonOf(last.election.campaign());
+  it('gives a permit back that is granted while it resigns', async () => {
+    const { election, tokens } = candidate();
+    const resign = (): void => void election.resign();
+    subscribe('redsem:grant', resign);
+    const reason = await reasonOf(election.campaign());
+    unsubscribe('redsem:grant', resign);
+    expect(reason).to.be.instanceOf(DOMException);
     await clock.advance(0);
-    await first.election.close();
-    expect((await next).held).to.equal(true);
-    expect(await other.election.mutex.inspect()).to.include({ held: 1, waiting: 1 });
-    await Promise.all([other.election.close(), last.election.close()]);
-    expect(await waiting).to.be.instanceOf(ClosedError);
+    expect(tokens).to.deep.equal([]);
+    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
-  it('warns when the campaign that follows a loss fails', async () => {
+  it('warns when its campaign after a loss fails', async () => {
     const stub = new StubBackend();
     stub.isRetryable = () => false;
     const failure = new Error('NOPERM');
@@ -130,18 +128,5 @@ describe('an election', () => {
     expect(warnings.map(({ code }) => code)).to.deep.equal(['CAMPAIGN_FAILED']);
     expect(warnings[0]?.message).to.match(/^the election "scheduler" has no candidate here/);
     expect(warnings[0]?.cause).to.have.property('cause', failure);
-  });
-
-  it('refuses wrong options', async () => {
-    for (const [options, message] of [
-      [{ again: 'yes' }, /^again: expected true or false, got "yes"/],
-      [{ agian: true }, /^agian: .+did you mean again\?/],
-      [{ limit: 2 }, /^limit: expected none/],
-    ] as const) {
-      expect(() => new Election(backend, name, options as object)).to.throw(message);
-    }
-    const { election } = candidate();
-    const refused = await reasonOf(election.campaign('abort' as unknown as AbortSignal));
-    expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
   });
 });

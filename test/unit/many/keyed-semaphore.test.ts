@@ -6,14 +6,7 @@ import { reasonOf } from '../../support/rejection.js';
 import { StubBackend } from '../stub-backend.js';
 
 describe('a keyed semaphore', () => {
-  const clock = new ManualClock();
-  let backend: MemoryBackend;
-
-  beforeEach(() => {
-    backend = new MemoryBackend({ clock });
-  });
-
-  it('refuses what the limit function throws or gives at once, and asks no backend', async () => {
+  it('refuses a wrong limit of its function, and asks no backend', async () => {
     const stub = new StubBackend();
     const thrown = new Error('no such tenant');
     const throwing = new KeyedSemaphore(stub, {
@@ -40,30 +33,19 @@ describe('a keyed semaphore', () => {
     expect(stub.acquires).to.deep.equal([]);
   });
 
-  it('refuses wrong options and keys', async () => {
-    const make = (options: unknown): KeyedSemaphore =>
-      new KeyedSemaphore(backend, options as { limit: number });
-    for (const [options, message] of [
-      [undefined, /^options: expected an object, got undefined/],
-      [{}, /^limit: expected a number, got undefined/],
-      [{ limit: 1, stripes: 3 }, /^stripes: expected no option of this name/],
-      [{ limit: 1, nam: 'a' }, /^nam: .+did you mean name\?/],
-      [{ limit: 1, name: 'a:b' }, /^name: expected no colon/],
-    ] as const) {
-      expect(() => make(options)).to.throw(message);
-    }
-    const keyed = make({ limit: 1 });
-    for (const key of [undefined, 5, ['a'], '', 'x'.repeat(600), 'a\ud800']) {
-      const refused = await reasonOf(keyed.acquire(key as string));
-      expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
-      expect((refused as Error).message).to.match(/^key: expected /);
-    }
-    expect(await reasonOf(keyed.acquire('a', { ttl: 5 } as object))).to.be.instanceOf(TypeError);
-    expect(await reasonOf(keyed.tryUse('a', 5 as never))).to.be.instanceOf(TypeError);
+  it('makes a try with a group and a cost', async () => {
+    const budgets = { tokens: { amount: 10, per: 1000 } };
+    const keyed = new KeyedSemaphore(new MemoryBackend(), { limit: 9, groupLimit: 1, budgets });
+    const cost = { tokens: 9 };
+    expect(await keyed.tryUse('a', () => 'ran', { cost })).to.include({ ran: true });
+    expect(await keyed.tryUse('a', () => 'ran', { cost })).to.deep.equal({ ran: false });
+    expect(await keyed.tryAcquire('b', { group: 'x', cost })).to.include({ held: true });
+    expect(await keyed.tryAcquire('b', { group: 'x' })).to.equal(null);
+    await keyed.close();
   });
 
-  it('gives the listeners that its close calls no permit of another key [P8]', async () => {
-    const keyed = new KeyedSemaphore(backend, { limit: 1 });
+  it('gives a listener of its close no permit of another key [P8]', async () => {
+    const keyed = new KeyedSemaphore(new MemoryBackend(), { limit: 1 });
     const handle = await keyed.acquire('a');
     const other = new Promise<unknown>((resolve) => {
       handle.on('lost', () => resolve(reasonOf(keyed.acquire('b'))));
@@ -74,14 +56,14 @@ describe('a keyed semaphore', () => {
 });
 
 describe('the semaphores under keys', () => {
-  it('are kept while held or waited for, and no longer', async () => {
+  it('are kept while a permit or a request needs them, and no longer', async () => {
     const keyed = new KeyedSemaphore(new MemoryBackend({ clock: new ManualClock() }), { limit: 1 });
     for (let i = 0; i < 500; i += 1) await keyed.use(`key ${i}`, () => undefined);
     await holdAndWait(keyed);
     await collectUntil(() => keyed.size === 0);
   });
 
-  /** A separate function: what it refers to can be collected once it has ended. */
+  /** A separate function: its variables can be collected once it has ended. */
   async function holdAndWait(keyed: KeyedSemaphore): Promise<void> {
     const held = await keyed.acquire('held');
     const waiting = keyed.acquire('held');

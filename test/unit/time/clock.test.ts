@@ -6,7 +6,7 @@ import { ManualClock } from '../../../src/time/manual-clock.js';
 import { moment } from '../../support/moment.js';
 
 describe('the clock of the process', () => {
-  it('follows fake timers, and fires none at once that is longer than Node can wait', () => {
+  it('follows fake timers, and fires no timer at once that is longer than Node can wait', () => {
     const fake = useFakeTimers();
     const start = instant(systemClock);
     expect(start.wall).to.equal(fake.now);
@@ -39,7 +39,7 @@ describe('a manual clock', () => {
     expect(elapsedSince(start, clock)).to.equal(250);
   });
 
-  it('runs timers in the order of their times, each at its time, and what they set off in between', async () => {
+  it('runs timers in the order of their times, each at its time, and their own timers in between', async () => {
     const clock = new ManualClock();
     const ran: [string, number][] = [];
     const note = (what: string) => () => void ran.push([what, clock.monotonic()]);

@@ -26,7 +26,7 @@ export class Scheduler {
       order: this.#order++,
       run,
       cancel: () => (entry.run = undefined),
-      place: 0,
+      index: 0,
     };
     this.#entries.add(entry);
     return entry;

@@ -1,14 +1,14 @@
 -- Gives tickets back on one master of a quorum.
 --
--- 1. What has expired is dropped.
--- 2. A ticket goes with all of its slots, unless a later attempt than the caller's made it.
--- 3. Without tickets the key of their records stays for a day.
--- 4. The caller's set of nodes is proven where it held a ticket, and else forgotten.
--- 5. A second run finds nothing.
+-- 1. The script drops expired tickets.
+-- 2. It drops each ticket with all its slots, unless an attempt later than the caller's made it.
+-- 3. After the last ticket the key of the records stays for a day.
+-- 4. The caller's set of nodes is proven if the caller held a ticket, else the script forgets it.
+-- 5. A second run finds no ticket.
 --
 -- KEYS  see quorum-store
--- ARGV  of each semaphore: the caller's set after = if the tickets were held, after - if they never
---       were, or ''; then for each ticket: id, the last attempt to give back, or '' for any
+-- ARGV  of each semaphore: the caller's set, after = if the tickets were held, after - if they were
+--       never held, or ''; then for each ticket: id, the last attempt to drop, or '' for any
 -- Reply of each semaphore a digit for each ticket: 1 was live, 0 was not
 -- Cost  O(log slots held) for each permit
 
@@ -29,7 +29,7 @@ local function drop(slots, meta, now_text, args)
   end
   local origin, own = string.match(args[1], '^([=-])(.+)$')
   if origin == '=' and string.find(dropped, '1') or origin == '-' and empty then
-    -- A set in which a ticket was held is proven, another is forgotten.
+    -- A set in which a ticket was held becomes proven. The script forgets any other set.
     local sets = string.gsub(sem.sets, SET, function(till, proven, set)
       if set == own then
         return origin == '=' and till .. ' =' .. set .. ';' or proven == '' and '' or nil

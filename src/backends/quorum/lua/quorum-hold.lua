@@ -1,24 +1,25 @@
 -- Gives tickets slots on one master of a quorum, or renews them.
 --
--- 1. What has expired is dropped, and the slots that are held are read.
--- 2. A call that comes too late, or names a foreign set of nodes, takes nothing.
--- 3. Each request gets slots by its mode; a request that came before in a later attempt gets none.
--- 4. Tokens only rise: the highest that any caller has heard of counts.
--- 5. The free slots go with the reply, so that the next try can aim.
+-- 1. The script drops expired tickets and reads the held slots.
+-- 2. A call that comes too late, or that names a foreign set of nodes, takes no slot.
+-- 3. Each request gets slots by its mode. A request gets none if a later attempt came before.
+-- 4. Tokens only rise, above the highest token that any caller has named.
+-- 5. The reply names free slots, so that the next try can aim at them.
 --
 -- KEYS  see quorum-store
 -- ARGV  of each semaphore: 1 limit   2 ttl (microseconds)   3 not after (microseconds, or '')   4
 --       claim, see quorum-sets; then for each request: id, mode, attempt, permits, slots as 0,3,7
 --       or '', token (microseconds), label (without ; and |). Modes:
---       t takes that number of permits or none: these slots, then the lowest that are free; with
---       this token or a higher one
---       a wants these slots as far as they are free; with this token where it is the highest, else
---       with a higher one
---       r wants these slots as far as they are free; with this token
---       e renews what is held
+--       t takes that number of permits or none: these slots, then the lowest free slots; with this
+--       token or a higher token
+--       a takes these slots as far as they are free; with this token if it is the highest, else
+--       with
+--       a higher token
+--       r takes these slots as far as they are free; with this token
+--       e renews a ticket that is held
 -- Reply of each semaphore 'last limit, if another|free slots|holding;holding…|sets as stored
---       before', a holding being 'slots token attempt', '' where nothing is held; 'late' when too
---       late
+--       before'. A holding is 'slots token attempt', or '' if no slot is held. 'late' if the call
+--       came too late
 -- Cost  O(slots held + permits + requests), and O(log slots held) for each permit
 
 -- include: time quorum-store quorum-sets
@@ -34,7 +35,7 @@ local function choose(sem, request)
   local chosen, own, is_take = {}, {}, request.mode == TAKE
   local fits = not is_take or sem.count + request.permits <= sem.limit
   for text in string.gmatch(fits and request.slots or '', '%d+') do
-    -- A sum with a text is a float in the Lua of ioredis-mock, which would be written as 0.0.
+    -- In the Lua of ioredis-mock a sum with a text is a float, and 0 would become the text 0.0.
     local slot = math.floor(text + 0)
     if slot < sem.limit and not sem.used[slot] and not own[slot] and #chosen < request.permits then
       chosen[#chosen + 1], own[slot] = slot, true
@@ -114,8 +115,8 @@ local function hold(slots, meta, now_text, args)
   if args[3] ~= '' and sem.now > args[3] + 0 then
     return 'late'
   elseif not is_take then
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no
-    -- memory. A refusal to take writes nothing.
+    -- The first write decides whether a script may run at maxmemory: this write takes no memory. A
+    -- take that is refused writes nothing.
     redis.call('PEXPIRE', meta, string.format('%d', 86400000 + ttl / 1000))
   end
   survey(sem)

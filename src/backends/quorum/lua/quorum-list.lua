@@ -1,10 +1,10 @@
--- Gives one page of the slots that are held on one master of a quorum. Writes nothing but what has
--- expired.
+-- Gives a page of the slots that are held on one master of a quorum. Writes only to drop expired
+-- tickets.
 --
 -- KEYS  of one semaphore, see quorum-store
 -- ARGV  1 cursor   2 slots in a page
--- Reply 'now|next cursor, '' when done|id expiry slots token attempt granted label;…', a ticket
---       with the page that has its first slot
+-- Reply 'now|next cursor, '' at the end|id expiry slots token attempt granted label;…'. A ticket is
+--       in the page that has its first slot
 -- Cost  O(log slots held + page)
 
 -- include: time quorum-store

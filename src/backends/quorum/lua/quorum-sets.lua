@@ -1,9 +1,10 @@
--- Fragment: the sets of nodes that this node is used in, `sets` in qmeta: 'until set;until set;'
+-- Fragment: the sets of nodes in which this node is used, `sets` in qmeta: 'until set;until set;'
 -- (microseconds), with = before a set in which a ticket was held. A set is its lists with + between
--- them, a list its nodes with , between. Sets with a list in common are compatible: a caller that
--- needs a majority of two lists has a majority of either. All others are foreign to each other.
--- A claim is '' where the caller names no set, else its set after ! where the node refuses the
--- caller while a foreign set is in use, or after ? where it does not.
+-- them, a list its nodes with , between them. Sets with a list in common are compatible: a caller
+-- that needs a majority of two lists has a majority of either. Other sets are foreign to each
+-- other.
+-- A claim is '' if the caller names no set. Else it is the set, after ! if the node refuses the
+-- caller while a foreign set is in use, or after ? if it does not.
 
 local function is_foreign(set, own)
   for list in string.gmatch(set, '[^+]+') do
@@ -22,8 +23,8 @@ local function has_foreign(sem, own)
   end
 end
 
--- What `sets` becomes when tickets were granted, or renewed: `holds`. A foreign set stays, and the
--- own set is not recorded beside it. But a holder replaces foreign sets that never held a ticket.
+-- Gives `sets` after a grant, or after a renewal: `holds`. A foreign set stays, and the caller's
+-- set is not recorded beside it. But a holder replaces foreign sets that never held a ticket.
 local function record_set(sem, own, ttl, holds)
   local till, mark, is_alone = sem.now + ttl, holds and '=' or '', true
   local others = string.gsub(sem.sets, SET, function(before, proven, set)

@@ -1,20 +1,20 @@
--- Fragment: what one master of a quorum keeps of semaphores, and how a call goes through several of
--- them.
+-- Fragment: the keys that one master of a quorum has for a semaphore, and the loop over the
+-- semaphores of a call.
 --
 -- KEYS  of each semaphore: qslots, a sorted set, 'slot id' -> expiry (microseconds); qmeta, a hash:
 --       id of a ticket -> 'slots token attempt granted label' with slots as in 0,3,7; last -> the
---       highest token given or heard of; limit -> that of the last caller; sets -> see quorum-sets.
---       A ticket is held where both keys say so: losing either of them loses the tickets, no more.
---       Ids have a dot.
--- ARGV  of each semaphore: how many follow for it, and those
--- Reply a line with the time (microseconds), and one for each semaphore: '!' and an error where it
---       failed, which fails no other
+--       highest token that was given or named; limit -> the limit of the last caller; sets -> see
+--       quorum-sets. A ticket is held if both keys have it: without either key the tickets are
+--       lost, and nothing else. Ids have a dot.
+-- ARGV  of each semaphore: the number of its arguments, then its arguments
+-- Reply a line with the time (microseconds), then a line for each semaphore: '!' and an error if
+--       its call failed, which fails no other
 
--- One of `sets`: until when, = or nothing, and the set.
+-- An entry of `sets`: its end, = or nothing, and the set.
 local SET = '(%d+) (=?)([^;]+);'
 
--- Drops what has expired. `used`, slot -> true, `count` and `lowest`, below which no slot is free,
--- are not read yet.
+-- Drops expired tickets. `used` (slot -> true), `count` and `lowest` (no slot below it is free) are
+-- read later.
 local function open(slots, meta, now_text)
   local found = redis.call('HMGET', meta, 'last', 'limit', 'sets')
   local sem = { slots = slots, meta = meta, now_text = now_text, now = now_text + 0, used = {}, count = 0, lowest = 0 }
@@ -39,7 +39,7 @@ local function clear(sem, ticket)
   redis.call('HDEL', sem.meta, ticket.id)
 end
 
--- Only with all of its slots is a ticket what it was. `text`: what is said of it.
+-- Finds a ticket that has all its slots; drops any other. `text`: the ticket as a holding.
 local function find(sem, id)
   local text, slots, attempt, granted = string.match(redis.call('HGET', sem.meta, id) or '', '^(([%d,]+) %d+ (%d+)) (%d+) ')
   local ticket = slots and { id = id, text = text, slots = slots, attempt = attempt + 0, granted = granted }

@@ -6,6 +6,7 @@ export interface SentinelLed {
   removeListener(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
   readonly status?: string;
+  readonly options?: { readonly sentinels?: unknown; readonly failoverDetector?: unknown };
 }
 
 /**
@@ -39,7 +40,7 @@ export function revived(client: SentinelLed): () => boolean {
 }
 
 export function detectsFailover(client: object): client is SentinelLed {
-  if (!hasMethods(client, 'on', 'removeListener', 'connect')) return false;
-  const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
+  if (!hasMethods<SentinelLed>(client, 'on', 'removeListener', 'connect')) return false;
+  const { options } = client;
   return Array.isArray(options?.sentinels) && options.failoverDetector === true;
 }

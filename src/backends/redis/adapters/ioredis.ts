@@ -1,9 +1,7 @@
 import type { RedisConnection, SubscriptionEvents } from '../connection.js';
-import type { SentinelLed } from './ioredis-sentinel.js';
-import { detectsFailover, revived } from './ioredis-sentinel.js';
-import type { Attempt } from './moving-subscription.js';
-import { anyReady, movingSubscription } from './moving-subscription.js';
-import { canWait, hasMethods, replicationOf } from './shape.js';
+import { detectsFailover, revived, type SentinelLed } from './ioredis-sentinel.js';
+import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
+import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
@@ -50,8 +48,10 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
+  // Nothing async, and no promise beside the client's own: each call passes here.
   const connection: RedisConnection = {
-    ...scriptsOf(client),
+    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     isClosed: () => client.status === 'end' && isPending?.() !== true,
   };
   const copy = copierOf(client);
@@ -62,20 +62,10 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   if (isMock(client)) return { ...connection, serverClock: () => Date.now() };
   if (isCluster(client)) {
     connection.eachMaster = () => Promise.resolve(client.nodes('master').map(ioredisConnection));
-  } else if (canWait(client)) connection.replication = replicationOf(client, ['close']);
+  } else if (hasMethods<Waitable>(client, 'wait', 'on')) {
+    connection.replication = replicationOf(client, ['close']);
+  }
   return connection;
-}
-
-function canSubscribe(client: object): client is Duplicable {
-  return hasMethods(client, 'duplicate', 'subscribe');
-}
-
-/** Nothing async, and no promise beside the client's own: each call passes here. */
-function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
-  return {
-    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
-    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
-  };
 }
 
 /**
@@ -114,7 +104,8 @@ function copierOf(client: object): (() => Subscriber) | undefined {
     const ready = () => anyReady(client.nodes('master'), ({ status }) => status === 'ready');
     return () => ready().duplicate(COPY_OPTIONS);
   }
-  return canSubscribe(client) ? () => client.duplicate(COPY_OPTIONS) : undefined;
+  const canSubscribe = hasMethods<Duplicable & Subscriber>(client, 'duplicate', 'subscribe');
+  return canSubscribe ? () => client.duplicate(COPY_OPTIONS) : undefined;
 }
 
 /** A copy of a client connects by itself and can be ended at any moment. */

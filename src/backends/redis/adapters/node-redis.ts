@@ -1,8 +1,7 @@
 import type { RedisConnection } from '../connection.js';
-import type { Attempt } from './moving-subscription.js';
-import { anyReady, movingSubscription } from './moving-subscription.js';
+import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
 import { isSentinel, SentinelSubscription } from './node-redis-sentinel.js';
-import { canWait, hasMethods, replicationOf } from './shape.js';
+import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 interface ScriptArguments {
   keys: string[];
@@ -49,10 +48,12 @@ interface NodeRedisCluster {
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
 }
 
-/** A single client of them. */
-interface OneConnection {
+/** A single client of them, which sends each call over its one connection. */
+interface OneConnection extends Duplicable {
   sendCommand(args: string[], options?: object): Promise<unknown>;
   readonly isReady?: boolean;
+  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
+  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -71,7 +72,9 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
     ...(isOneConnection(client) &&
-      canWait(client) && { replication: replicationOf(client, ['error', 'reconnecting', 'end']) }),
+      hasMethods<Waitable>(client, 'wait', 'on') && {
+        replication: replicationOf(client, ['error', 'reconnecting', 'end']),
+      }),
   };
 }
 
@@ -83,7 +86,7 @@ function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
 }
 
 /** Not a cluster, a sentinel or a pool, which send a call over any of several. */
-function isOneConnection(client: object): boolean {
+function isOneConnection(client: object): client is OneConnection {
   return canSubscribe(client) && !isCluster(client) && !isSentinel(client);
 }
 
@@ -98,7 +101,8 @@ const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
 function scriptsOf(client: NodeRedisClient): Scripts {
-  const one = isOneConnection(client) && canSend(client) ? client : undefined;
+  const isOne = isOneConnection(client) && client.options?.keyPrefix === undefined;
+  const one = isOne ? client : undefined;
   return {
     runBySha: (sha1, keys, args) =>
       one?.isReady === true
@@ -107,10 +111,6 @@ function scriptsOf(client: NodeRedisClient): Scripts {
     runByText: (script, keys, args) =>
       client.eval(script, { keys: [...keys], arguments: [...args] }),
   };
-}
-
-function canSend(client: object): client is OneConnection {
-  return hasMethods(client, 'sendCommand');
 }
 
 function routed(cluster: NodeRedisCluster): Scripts {

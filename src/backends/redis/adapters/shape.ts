@@ -1,18 +1,17 @@
 import type { RedisConnection } from '../connection.js';
 
 /** Clients are recognized by their methods: the names of their classes differ between versions. */
-export function hasMethods(target: object, ...names: string[]): boolean {
+export function hasMethods<T extends object>(
+  target: object,
+  ...names: (keyof T & string)[]
+): target is T {
   return names.every((name) => typeof Reflect.get(target, name) === 'function');
 }
 
-interface Waitable {
+/** Any client has them; whether it is one connection is the caller's to know. */
+export interface Waitable {
   wait(count: number, timeout: number): Promise<unknown>;
   on(event: string, listener: () => void): unknown;
-}
-
-/** `wait` and `on`: any client has them; whether it is one connection is the caller's to know. */
-export function canWait(client: object): client is Waitable {
-  return hasMethods(client, 'wait', 'on');
 }
 
 /**

@@ -28,7 +28,7 @@ end
 -- A meter that allows a price: its new word in the state, and the ticket's note.
 local function pay(word, name, text, price, named, now)
   local m, note = meter_of(text, now), nil
-  if m.interval and not (m.is_on and is_fresh(named, m.text, m.till, math.max(m.period, RATE_LIFE_US), now)) then
+  if m.interval and not is_fresh(named, m.text, m.till, math.max(m.period, RATE_LIFE_US), now) then
     return nil
   elseif m.interval and price > 0 then
     if pay_time_of(m, price, 0, now) > now then

@@ -3,23 +3,23 @@ import { byId, element, setText } from './dom.js';
 
 export interface Question {
   readonly title: string;
-  /** What will happen; a number for the limit may change it. */
+  /** The effects of the change, for this limit. */
   readonly effects: (limit: number) => readonly string[];
   readonly button: string;
   readonly isDangerous?: boolean;
-  /** Asks for a limit too, with this to start from. */
+  /** The limit that the field shows first; left out: the question has no field. */
   readonly limit?: number;
   /** Makes the change, and gives the message to show afterwards. */
   readonly act: (limit: number) => Promise<string>;
 }
 
-/** The one dialog of all changes: nothing is changed without it. */
+/** The dialog of all changes: no change happens without it. */
 export class Confirmation {
   readonly #dialog = byId('confirm') as HTMLDialogElement;
   readonly #input = byId('confirm-limit') as HTMLInputElement;
   readonly #yes = byId('confirm-yes') as HTMLButtonElement;
   #question: Question | undefined;
-  /** Makes the question of the numbers of now. */
+  /** Makes the question from the latest numbers. */
   #ofNow: ((detail: Detail) => Question) | undefined;
 
   constructor() {
@@ -50,7 +50,7 @@ export class Confirmation {
     else this.#input.select();
   }
 
-  /** The numbers have changed, perhaps while the user thinks about it. */
+  /** The numbers have changed, perhaps while the user reads the question. */
   update(detail: Detail): void {
     if (!this.#dialog.open) return;
     this.#question = this.#ofNow?.(detail);
@@ -94,7 +94,7 @@ export function closeFromOutside(dialog: HTMLDialogElement): void {
   });
 }
 
-/** Says what was done, until something else is. */
+/** Shows a message, until the next message. */
 export function notify(text: string): void {
   setText(byId('note'), text);
 }

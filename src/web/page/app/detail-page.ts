@@ -14,7 +14,7 @@ const ORIGINS = {
   none: 'not known',
 } as const;
 
-/** All about one semaphore. */
+/** The page of a semaphore. */
 export class DetailPage {
   readonly #page = byId('detail');
   readonly #showBar = makeBar(byId('detail-bar'));
@@ -24,7 +24,7 @@ export class DetailPage {
   readonly #showStrip = makeStrip((holderId) => this.#select(holderId));
   #showCharts: ((detail: Detail) => void) | undefined;
   #detail: Detail | undefined;
-  /** The last one above 0 that this page showed. */
+  /** The last limit above 0 that this page showed. */
   #limitSeen = 0;
 
   constructor() {
@@ -71,11 +71,11 @@ export class DetailPage {
   }
 
   #select(holderId: string): void {
-    const slot = this.#detail?.slots.find((one) => one.holderId === holderId);
+    const slot = this.#detail?.slots.find((each) => each.holderId === holderId);
     if (slot !== undefined) this.#tables.activate(slot);
   }
 
-  /** A paused semaphore resumes with the limit that it had before, where that was seen. */
+  /** A paused semaphore resumes with the limit that it had before, if the page has seen it. */
   #startLimit({ row, history }: Detail): number {
     if (row.limit !== 0) return row.limit ?? 1;
     if (this.#limitSeen > 0) return this.#limitSeen;

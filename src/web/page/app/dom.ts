@@ -17,7 +17,7 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
-/** Touches the page only where the text differs: an unchanged number costs no layout. */
+/** Changes the page only if the text differs: an unchanged number costs no layout. */
 export function setText(target: Element, text: string): void {
   if (target.textContent !== text) target.textContent = text;
 }

@@ -6,17 +6,17 @@ export interface FeedListener {
   opened(): void;
   list(snapshot: ListSnapshot): void;
   detail(detail: Detail): void;
-  /** The stream has ended or cannot be opened: why. It is tried again by itself. */
+  /** The stream has ended or cannot be opened, for this reason. The feed tries again. */
   lost(reason: string): void;
-  /** The server wants a token, or another one. Nothing is tried until `watch` is called again. */
+  /** The server wants a token, or another token. The feed stops until the next `watch`. */
   locked(): void;
 }
 
-/** After this long without a byte the connection counts as dead: it may be half open. */
+/** After this time without a byte the connection counts as dead: it may be half open. */
 const SILENCE_MS = 10_000;
 const RETRY_MS = [300, 1000, 2000, 4000] as const;
 
-/** Keeps one stream of events open, and opens it again after each loss. */
+/** Keeps a stream of events open, and opens it again after each loss. */
 export class Feed {
   readonly #listener: FeedListener;
   #running: AbortController | undefined;
@@ -26,7 +26,7 @@ export class Feed {
     this.#listener = listener;
   }
 
-  /** Follows the list, and one semaphore too where a name is given. */
+  /** Follows the list, and the named semaphore, too. */
   watch(name?: string): void {
     this.stop();
     this.#running = new AbortController();
@@ -38,7 +38,7 @@ export class Feed {
     this.#running?.abort();
   }
 
-  /** Ends the pause before the next try, if there is one. */
+  /** Ends the pause before the next try. */
   retry(): void {
     this.#retryNow?.();
   }
@@ -80,7 +80,7 @@ export class Feed {
       for (;;) {
         const { done, value } = await reader.read();
         if (done || stopped.aborted) return 'ended';
-        // A comment, which keeps the stream open, counts too.
+        // Also after a comment, which only keeps the stream open.
         clearTimeout(alarm);
         alarm = setTimeout(end, SILENCE_MS);
         const blocks = (unread + value).split('\n\n');
@@ -93,7 +93,7 @@ export class Feed {
     }
   }
 
-  /** Server-sent events have a line for their type and one for their data here. */
+  /** An event of this server is a line with its type and a line with its data. */
   #deliver(block: string): boolean {
     const [, type, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
     if (type === 'list') this.#listener.list(JSON.parse(data) as ListSnapshot);

@@ -6,7 +6,7 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** Where there is no number. */
+/** In place of a missing number. */
 export const NOTHING = '–';
 
 export function count(value: number | null | undefined): string {

@@ -7,12 +7,12 @@ export interface Column<T> {
   readonly title: string;
   readonly width: string;
   readonly text: (item: T) => string;
-  /** Of a pointer that rests on the cell. */
+  /** Shown when the pointer rests on the cell. */
   readonly tip?: (item: T) => string;
-  /** For more than a text: fills a new cell, and gives the function that shows an item in it. */
+  /** Fills a new cell with more than a text, and gives the function that shows an item in it. */
   readonly make?: (cell: HTMLElement) => (item: T) => void;
   readonly isNumber?: boolean;
-  /** Left out where no item has a text for it. */
+  /** Left out if no item has a text for it. */
   readonly isOptional?: boolean;
 }
 
@@ -34,7 +34,7 @@ export function optional<T>(column: Column<T>): Column<T> {
 }
 
 export interface GridOptions<T> {
-  /** Of an element of index.html with a label: it scrolls. */
+  /** The id of an element of index.html with a label, which scrolls. */
   readonly id: string;
   readonly columns: readonly Column<T>[];
   readonly keyOf: (item: T) => string;
@@ -50,7 +50,7 @@ interface Row<T> {
 /** Rows beside the visible ones, so that a fast scroll shows no gap. */
 const SPARE = 6;
 
-/** A table with a keyboard. It has only the rows that can be seen, and the next ones. */
+/** A table with a keyboard. It has only the visible rows, and a few rows above and below. */
 export class Grid<T> {
   readonly #options: GridOptions<T>;
   readonly #grid: HTMLElement;
@@ -59,7 +59,7 @@ export class Grid<T> {
   #items: readonly T[] = [];
   /** The index of the item that the first row shows. */
   #first = 0;
-  /** The key of the item that the keyboard is at. */
+  /** The key of the item with the keyboard's cursor. */
   #active: string | undefined;
 
   constructor(options: GridOptions<T>) {

@@ -11,7 +11,7 @@ interface Line {
   readonly of: Exclude<keyof HistoryPoint, 't'>;
   /** A custom property of style.css. */
   readonly color: string;
-  readonly look?: 'dashed' | 'filled';
+  readonly shape?: 'dashed' | 'filled';
 }
 
 interface History {
@@ -29,21 +29,21 @@ const HISTORIES: readonly History[] = [
     title: 'Permits',
     format: count,
     lines: [
-      { name: 'held', of: 'held', color: '--held', look: 'filled' },
-      { name: 'limit', of: 'limit', color: '--faint', look: 'dashed' },
+      { name: 'held', of: 'held', color: '--held', shape: 'filled' },
+      { name: 'limit', of: 'limit', color: '--faint', shape: 'dashed' },
     ],
   },
   {
     id: 'waiting',
     title: 'Queue',
     format: count,
-    lines: [{ name: 'waiting', of: 'waiting', color: '--full', look: 'filled' }],
+    lines: [{ name: 'waiting', of: 'waiting', color: '--full', shape: 'filled' }],
   },
   {
     id: 'grants',
     title: 'Grants',
     format: rate,
-    lines: [{ name: 'per second', of: 'grantsPerSecond', color: '--good', look: 'filled' }],
+    lines: [{ name: 'per second', of: 'grantsPerSecond', color: '--good', shape: 'filled' }],
   },
   {
     id: 'waits',
@@ -52,18 +52,18 @@ const HISTORIES: readonly History[] = [
     leastMax: 10,
     lines: [
       { name: 'p50', of: 'waitP50', color: '--held' },
-      { name: 'p99', of: 'waitP99', color: '--over', look: 'dashed' },
+      { name: 'p99', of: 'waitP99', color: '--over', shape: 'dashed' },
     ],
   },
 ];
 
 const LONGEST_MS = 15 * 60_000;
-/** A view that has just begun shows what it has, but no less than this. */
+/** The charts of a view that has just begun show at least this time. */
 const SHORTEST_MS = 60_000;
-/** A gap longer than this has no line across it. */
+/** No line crosses a longer gap. */
 const GAP_MS = 20_000;
 
-/** What happened over the last 15 minutes: small charts, with their values at the pointer. */
+/** The last 15 minutes as small charts, with their values at the pointer. */
 export function makeCharts(): (detail: Detail) => void {
   const shows = HISTORIES.map(makeChart);
   return ({ history, at }) => {
@@ -94,7 +94,7 @@ function makeChart(history: History): ShowPoints {
     );
     plot.setData([points.map(({ t }) => t / 1000), ...values], false);
     plot.setScale('x', { min: min / 1000, max: max / 1000 });
-    // For readers that cannot see it.
+    // For screen readers.
     const summary = lines.map(({ name }, nth) => {
       const highest = Math.max(0, ...(values[nth] ?? []).map((value) => value ?? 0));
       return `${name} ${format(lastOf(values[nth]))}, at most ${format(highest)}`;
@@ -104,7 +104,7 @@ function makeChart(history: History): ShowPoints {
 }
 
 function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement): Chart.Options {
-  // Style sheets do not reach into a canvas: its text grows with that around it.
+  // Style sheets do not reach into a canvas: its text grows with the text around it.
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
   const axis: Chart.Axis = {
     stroke: () => color('--faint'),
@@ -121,7 +121,7 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
       mount: (_plot, legend) => head.append(legend),
       markers: {
         stroke: (_plot, nth) => `var(${lines[nth - 1]?.color})`,
-        dash: (_plot, nth) => (lines[nth - 1]?.look === 'dashed' ? 'dashed' : 'solid'),
+        dash: (_plot, nth) => (lines[nth - 1]?.shape === 'dashed' ? 'dashed' : 'solid'),
         fill: 'none',
       },
     },
@@ -136,16 +136,16 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
   };
 }
 
-function seriesOf({ name, color: property, look }: Line, format: History['format']): Chart.Series {
+function seriesOf({ name, color: property, shape }: Line, format: History['format']): Chart.Series {
   return {
     label: name,
-    // At the pointer, else the last one.
+    // The value at the pointer, else the last value.
     value: (plot, value, nth, index) => format(index === null ? lastOf(plot.data[nth]) : value),
     stroke: () => color(property),
     width: 1.5,
     points: { show: false },
-    ...(look === 'dashed' && { dash: [4, 4] }),
-    ...(look === 'filled' && { fill: () => `${color(property)}26` }),
+    ...(shape === 'dashed' && { dash: [4, 4] }),
+    ...(shape === 'filled' && { fill: () => `${color(property)}26` }),
   };
 }
 
@@ -153,17 +153,17 @@ function lastOf(values: Iterable<number | null | undefined> = []): number | null
   return [...values].findLast((value) => value !== null);
 }
 
-/** A hexadecimal colour of style.css, as it is now: it changes with the system. */
+/** The present colour of style.css, a hexadecimal: it changes with the system. */
 function color(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }
 
 const clocks: Chart.Axis.Values = (_plot, seconds, _axis, _space, step) =>
-  seconds.map((one) => new Date(one * 1000).toTimeString().slice(0, step < 60 ? 8 : 5));
+  seconds.map((second) => new Date(second * 1000).toTimeString().slice(0, step < 60 ? 8 : 5));
 
 type Point = HistoryPoint & { readonly isGap?: true };
 
-/** The line breaks where the sampler did not look. */
+/** The line breaks over times without a look. */
 function withGaps(history: readonly HistoryPoint[]): readonly Point[] {
   return history.flatMap((point, nth) => {
     const before = history[nth - 1];

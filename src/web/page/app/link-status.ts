@@ -2,7 +2,7 @@ import type { ServerState } from '../../api-types.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { duration } from './format.js';
 
-/** Numbers older than this look old. A look is made each second. */
+/** Older numbers look old. The server reads new numbers each second. */
 const STALE_MS = 3000;
 
 const WORDS = {
@@ -14,11 +14,11 @@ const WORDS = {
   locked: 'Locked',
 } as const;
 
-/** Says whether the numbers are of now: in words, and by the look of the whole page. */
+/** Shows whether the numbers are of now: by a word, and by the style of the whole page. */
 export class LinkStatus {
   #link: 'connecting' | 'open' | 'lost' | 'locked' = 'connecting';
   #server: ServerState | undefined;
-  /** When the numbers were of now, on the page's own clock. */
+  /** The time of the numbers, on the page's own clock. */
   #numbersOf: number | undefined;
   #reason = '';
 

@@ -5,7 +5,7 @@ import { type Column, Grid, number, plain } from './grid.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { addressOf } from './route.js';
 
-/** How long rows keep their places after a hand was at them. */
+/** How long rows keep their positions after the user has touched them. */
 const HOLD_MS = 3000;
 
 const COLUMNS: readonly Column<SemaphoreRow>[] = [
@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<SemaphoreRow>[] = [
   faint(number('oldest', 'Oldest wait', '7rem', (row) => duration(row.oldestWait))),
 ];
 
-/** All semaphores, those under the most pressure first. */
+/** All semaphores, the highest pressure first. */
 export class ListPage {
   readonly #page = byId('list');
   readonly #filter = byId('filter') as HTMLInputElement;
@@ -29,7 +29,7 @@ export class ListPage {
     open: ({ name }) => (location.hash = addressOf(name)),
   });
   #snapshot: ListSnapshot | undefined;
-  /** The names from top to bottom, and until when they stay there. */
+  /** The names from top to bottom, and until when they keep their positions. */
   #shown: readonly string[] = [];
   #heldUntil = 0;
 
@@ -57,7 +57,7 @@ export class ListPage {
     this.#render();
   }
 
-  /** Back from a semaphore, its row is where the keyboard continues. */
+  /** The keyboard continues at the row of the semaphore whose page was open. */
   focusRow(name: string): void {
     this.#grid.activate(name);
   }
@@ -67,7 +67,7 @@ export class ListPage {
     this.#filter.select();
   }
 
-  /** @returns false when there was none */
+  /** @returns false when there was no filter */
   clearFilter(): boolean {
     if (this.#filter.value === '') return false;
     this.#filter.value = '';
@@ -89,12 +89,12 @@ export class ListPage {
     setText(byId('no-match-text'), wanted);
   }
 
-  /** As the server has ordered them, but nothing moves under a hand. */
+  /** In the order of the server, but no row moves under the user's hand. */
   #arrange(rows: readonly SemaphoreRow[]): readonly SemaphoreRow[] {
-    const places = new Map(this.#shown.map((name, place) => [name, place]));
-    const placeOf = ({ name }: SemaphoreRow): number => places.get(name) ?? places.size;
+    const indexes = new Map(this.#shown.map((name, index) => [name, index]));
+    const indexOf = ({ name }: SemaphoreRow): number => indexes.get(name) ?? indexes.size;
     const isHeld = performance.now() < this.#heldUntil;
-    const arranged = isHeld ? rows.toSorted((one, other) => placeOf(one) - placeOf(other)) : rows;
+    const arranged = isHeld ? rows.toSorted((a, b) => indexOf(a) - indexOf(b)) : rows;
     this.#shown = arranged.map(({ name }) => name);
     return arranged;
   }
@@ -134,7 +134,7 @@ function makeHeld(cell: HTMLElement): (row: SemaphoreRow) => void {
   };
 }
 
-/** A number that is faint where it is nothing, so that the others stand out. */
+/** Zeros and missing numbers are faint, so that other numbers stand out. */
 function faint(column: Column<SemaphoreRow>): Column<SemaphoreRow> {
   const make = (cell: HTMLElement) => (row: SemaphoreRow) => {
     const shown = column.text(row);

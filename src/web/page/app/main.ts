@@ -7,7 +7,7 @@ import { ListPage } from './list-page.js';
 import { addressOf, currentName } from './route.js';
 import { hasToken, keepToken } from './requests.js';
 
-/** A hidden page lets go of its connection after this: browsers have six per server. */
+/** A hidden page closes its connection after this time: browsers have six for a server. */
 const HIDDEN_MS = 10_000;
 
 const list = new ListPage();
@@ -72,7 +72,7 @@ byId('help-button').addEventListener('click', () => help.showModal());
 byId('help-close').addEventListener('click', () => help.close());
 closeFromOutside(help);
 
-/** Keys that work anywhere but in a field or a dialog. */
+/** Keys that work everywhere except in a field or a dialog. */
 const shortcuts: Readonly<Record<string, () => void>> = {
   '?': () => help.showModal(),
   '/': () => {

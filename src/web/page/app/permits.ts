@@ -8,13 +8,13 @@ const SIGNS = { damaged: '✕', paused: '‖', over: '▲', full: '●', busy: '
 /** Up to this many permits, each has its own cell in a bar. */
 const CELLS = 32;
 
-/** `?`: unknown; `∞`: beside a rate there is none. */
+/** `?`: unknown; `∞`: a rate counts, and no limit. */
 export function limitText({ limit, limitFrom }: SemaphoreRow): string {
   if (limit !== null) return count(limit);
   return limitFrom === 'none' ? '?' : '∞';
 }
 
-/** What has a bar: permits, or a budget. */
+/** The numbers of a bar: permits, or a budget. */
 type Filled = Pick<SemaphoreRow, 'held' | 'limit' | 'over' | 'error'>;
 
 export function stateOf(row: Filled): keyof typeof SIGNS {
@@ -26,25 +26,25 @@ export function stateOf(row: Filled): keyof typeof SIGNS {
 }
 
 /** The state as a sign and a word. */
-export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
+export function makeState(parent: HTMLElement): (row: SemaphoreRow) => void {
   const sign = element('i', { class: 'sign', 'aria-hidden': 'true' });
   const word = element('span');
-  place.append(sign, word);
+  parent.append(sign, word);
   return (row) => {
     const state = stateOf(row);
-    setAttribute(place, 'data-state', state);
+    setAttribute(parent, 'data-state', state);
     setAttribute(sign, 'data-sign', SIGNS[state]);
     setText(word, state);
   };
 }
 
-/** Held, free and over the limit as one bar. The numbers beside it say the same. */
-export function makeBar(place: HTMLElement): (row: Filled) => void {
+/** A bar of the permits that are held, free and over the limit. Numbers beside it show the same. */
+export function makeBar(parent: HTMLElement): (row: Filled) => void {
   const parts = ['bar-held', 'bar-over'].map((part) => element('i', { class: part }));
   const bar = element('span', { class: 'bar', 'aria-hidden': 'true' }, ...parts);
-  place.append(bar);
+  parent.append(bar);
   return (row) => {
-    // While it is paused, holders may keep what they have.
+    // Holders keep their permits while the semaphore is paused.
     const over = row.limit === 0 ? 0 : row.over;
     const whole = Math.max(row.limit ?? row.held, row.held, 1);
     setAttribute(bar, 'data-state', stateOf(row));

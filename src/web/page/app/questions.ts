@@ -24,25 +24,24 @@ function limitEffects(limit: number, held: number, waiting: number): readonly st
   if (limit === 0) return pauseEffects(held, waiting);
   if (limit < held) {
     return [
-      `Nobody loses a permit: ${count(held)} are held now, and nobody gets one until fewer than ${count(limit)} are.`,
+      `Holders keep their permits: ${count(held)} are held now, and no request gets a permit until fewer than ${count(limit)} are held.`,
     ];
   }
   const room = limit - held;
-  if (room === 0)
-    return [`All ${plural(limit, 'permit')} are held: nobody gets one until one is released.`];
-  if (waiting === 0) return [`${plural(room, 'permit')} will be free; nobody waits now.`];
+  if (room === 0) return [`All ${plural(limit, 'permit')} are held: requests wait for a release.`];
+  if (waiting === 0) return [`${plural(room, 'permit')} will be free; no request waits now.`];
   return [`At most ${plural(Math.min(room, waiting), 'waiting request')} will be granted at once.`];
 }
 
 function pauseEffects(held: number, waiting: number): readonly string[] {
   const holders =
     held === 0
-      ? 'Nobody holds a permit now.'
+      ? 'No permit is held now.'
       : `The ${plural(held, 'permit')} held now may be kept until they are released.`;
   const queue =
     waiting === 0 ? 'New requests wait' : `${plural(waiting, 'request')} and new ones wait`;
   return [
-    'Nobody gets a permit until you set another limit.',
+    'No request gets a permit until you set another limit.',
     holders,
     `${queue}, each until its own timeout.`,
   ];
@@ -64,11 +63,11 @@ export function askToPause({ row }: Detail): Question {
 
 export function askToRevoke(detail: Detail, { holderId, label }: SlotState): Question {
   const { name } = detail.row;
-  const slots = detail.slots.filter((one) => one.holderId === holderId).map(({ slot }) => slot);
+  const slots = detail.slots.filter((each) => each.holderId === holderId).map(({ slot }) => slot);
   const [next] = detail.queue;
   const heir =
     next === undefined
-      ? 'Nobody waits: the permit will be free.'
+      ? 'No request waits: the permit will be free.'
       : `Next in the queue: ${next.label}, for ${plural(next.permits, 'permit')}.`;
   return {
     title: `Revoke ${slots.length === 1 ? 'slot' : 'slots'} ${slots.join(', ')} of ${name}`,

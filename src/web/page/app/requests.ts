@@ -2,9 +2,7 @@ import type { ChangeReply, ErrorReply, PauseRequest } from '../../api-types.js';
 
 const KEY = 'redsem-token';
 
-/**
- * What the operator typed; kept by this tab until it is closed, never in an address or a cookie.
- */
+/** Keeps the operator's token in this tab until it is closed, never in an address or a cookie. */
 export function keepToken(token: string): void {
   sessionStorage.setItem(KEY, token);
 }
@@ -20,7 +18,7 @@ export function authorization(): Record<string, string> {
 
 /**
  * Asks the server for a change.
- * @returns false when there was nothing to change any more
+ * @returns false when the ticket was gone already
  * @throws {Error} with the server's reason
  */
 export async function change(

@@ -2,16 +2,16 @@ import type { Detail, SlotState } from '../../api-types.js';
 import { byId, element, setAttribute, setProperty, setText } from './dom.js';
 import { count, duration, plural } from './format.js';
 
-/** More cells than this say nothing to an eye. */
+/** Most cells: an eye cannot read more. */
 const MOST = 600;
-/** Up to this many, each cell has room for its holder. */
+/** Up to this number, each cell has room for its holder. */
 const ROOMY = 12;
 
-/** All permits side by side: a cell per slot, filled as far as its lease has time left. */
+/** All slots side by side, each filled by the time left of its lease. */
 export function makeStrip(select: (holderId: string) => void): (detail: Detail) => void {
   const strip = byId('strip');
   const cells: ReturnType<typeof makeCell>[] = [];
-  /** The longest time left that was seen of a ticket, by its id, is about its whole lease. */
+  /** By ticket id: the longest time left of the ticket so far, which is about its whole lease. */
   let leases = new Map<string, number>();
   strip.addEventListener('click', (event) => {
     const id = (event.target as Element).closest('.slot')?.getAttribute('data-holder') ?? '';

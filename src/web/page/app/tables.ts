@@ -13,7 +13,7 @@ import { makeBar } from './permits.js';
 
 type Budget = [name: string, state: BudgetUse];
 
-/** The tables of one semaphore: holders, the queue, budgets, groups and losses. */
+/** The tables of a semaphore: holders, the queue, budgets, groups and losses. */
 export class Tables {
   readonly #holders: Grid<SlotState>;
   readonly #queue = new Grid<QueuedRequest>({
@@ -113,7 +113,7 @@ function slotKey({ slot, holderId }: SlotState): string {
   return `${slot} ${holderId}`;
 }
 
-/** Nothing in a view without actions, so that the column is left out. */
+/** A view without actions leaves the column out. */
 function actionText(): string {
   return document.body.classList.contains('read-only') ? NOTHING : 'Revoke';
 }

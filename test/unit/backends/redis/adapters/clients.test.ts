@@ -138,7 +138,8 @@ describe('adapter of node-redis alone', () => {
     const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
     expect(sends).to.deep.equal([[command, { timeout: undefined }]]);
     const pool = { ...ready, duplicate: undefined };
-    for (const other of [{ ...ready, isReady: false }, pool]) {
+    const prefixed = { ...ready, options: { keyPrefix: 'app:' } };
+    for (const other of [{ ...ready, isReady: false }, pool, prefixed]) {
       expect(await run(other)).to.equal('reply');
     }
   });
