@@ -18,7 +18,8 @@ export class ScratchTree {
     cpSync(join(ROOT, 'package.json'), join(this.root, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'), 'dir');
     for (const folder of ['src', 'test', 'scripts', 'verification', 'examples']) {
-      cpSync(join(ROOT, folder), join(this.root, folder), { recursive: true });
+      const filter = (path: string): boolean => !path.includes('node_modules', ROOT.length);
+      cpSync(join(ROOT, folder), join(this.root, folder), { recursive: true, filter });
       for (const file of filesBelow(folder)) if (file.endsWith('.ts')) this.compile(file);
     }
   }
@@ -41,8 +42,9 @@ export function compiled(text: string): string {
   return transformSync(text, { loader: 'ts', format: 'esm', target: 'node20' }).code;
 }
 
-/** Paths from the root of the repository. */
+/** Paths from the root of the repository, but for packages. */
 export function filesBelow(folder: string): string[] {
   const entries = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
-  return entries.map((entry) => `${folder}/${entry.replaceAll('\\', '/')}`).toSorted();
+  const files = entries.filter((entry) => !entry.includes('node_modules'));
+  return files.map((entry) => `${folder}/${entry.replaceAll('\\', '/')}`).toSorted();
 }

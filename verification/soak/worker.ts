@@ -41,7 +41,7 @@ report('ready');
 
 /**
  * One request after another, for ever: most hold for a moment, some are given up, some have a
- * semaphore of their own.
+ * separate semaphore.
  */
 async function live(index: number): Promise<void> {
   while (!end.signal.aborted) {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Semaphore } from '../../src/index.js';
@@ -37,6 +38,7 @@ const USES: readonly Use[] = [
 
 /** Four clients use ten semaphores until the signal aborts. */
 export async function playScene(web: WebFixture, over: AbortSignal): Promise<void> {
+  setMaxListeners(0, over);
   for (const [nth, label] of LABELS.entries()) {
     for (const use of USES) {
       const semaphore = await web.user(use.name, { limit: use.limit, label }, KINDS[nth % 2]);

@@ -101,7 +101,7 @@ export class Leftovers {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
       const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
       if (silence < 0 || this.#judged.has(waiter.id)) continue;
-      // Once: a request that is to be dropped seems to wait again when its process asks for
+      // Once: a request that the server will drop seems to wait again when its process asks for
       // another.
       this.#judged.add(waiter.id);
       // A step of the server's clock made it so old.

@@ -31,7 +31,7 @@ export class Turns<R extends Ordered> {
   readonly #of = new WeakMap<R, Turn>();
   #most = 0;
 
-  /** So many requests wait at once. */
+  /** That many requests wait at once. */
   noteWaiting(count: number): void {
     this.#most = Math.max(this.#most, count);
   }
