@@ -19,7 +19,7 @@ import {
   SEMAPHORE_OPTIONS,
 } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
-import { withoutCredentials } from './arguments/shown.js';
+import { withoutCredentials } from './arguments/credentials.js';
 import { checkType, rangeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */

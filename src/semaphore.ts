@@ -36,7 +36,8 @@ import { type BudgetOptions, checkBudgetName, resolveBudget } from './arguments/
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
-import { showAs, withoutCredentials } from './arguments/shown.js';
+import { withoutCredentials } from './arguments/credentials.js';
+import { showAs } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 import { rangeError } from './arguments/validation.js';
 

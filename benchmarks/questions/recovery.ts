@@ -36,7 +36,8 @@ async function measure(
   const killed = machineTime();
   await holder.kill();
   const shares = (await grants).map((at) => (at - killed) / ttl);
-  if (shares.some((share) => share <= 0)) throw new Error('a waiter got a permit that was still held');
+  if (shares.some((share) => share <= 0))
+    throw new Error('a waiter got a permit that was still held');
   return {
     shortest: Math.min(...shares),
     mean: shares.reduce((sum, share) => sum + share, 0) / shares.length,

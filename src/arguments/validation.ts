@@ -1,5 +1,6 @@
 import { withHelp } from '../error-causes.js';
-import { formatValue, withoutCredentials } from './shown.js';
+import { withoutCredentials } from './credentials.js';
+import { formatValue } from './shown.js';
 
 const CODE = 'INVALID_ARGUMENT';
 

@@ -30,8 +30,10 @@ export interface Call {
 
 /** A permit that travels in calls: it adds itself to a bundle, and the batcher answers it. */
 export interface Item<Verdict> {
-  /** It leaves in this call. False when it is no longer wanted: then it stays behind unanswered. */
-  leave(call: Call): boolean;
+  /**
+   * It travels in this call, unless it is no longer wanted: then it gives false and gets no answer.
+   */
+  joinCall(call: Call): boolean;
   answer(verdict: Verdict, call: Call): void;
   /** With a `CallTimeoutError` when the call's time is over; an answer may follow. */
   fail(error: unknown, call: Call): void;
@@ -260,7 +262,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     for (const { deadline } of this.#underWay) this.#overdue.wakeBy(deadline, now);
   }
 
-  /** `passes`: the error says nothing of the semaphores in the call. */
+  /** `passes`: the trouble is temporary and no semaphore's fault: none is sent again alone. */
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
     if (call.late) return;
     this.#end(call);
@@ -296,7 +298,7 @@ function leavingOf<I extends Item<never>>(items: readonly I[], call: Call): read
   let leaving: I[] | undefined;
   for (let i = 0; i < items.length; i += 1) {
     const item = items[i];
-    if (item?.leave(call) !== true) leaving ??= items.slice(0, i);
+    if (item?.joinCall(call) !== true) leaving ??= items.slice(0, i);
     else leaving?.push(item);
   }
   return leaving ?? items;

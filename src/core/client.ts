@@ -13,8 +13,7 @@ const SEARCH_TIMEOUT_MS = 5000;
 
 /**
  * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
- * search,
- * and the server has enough to do.
+ * search, and the server has enough to do.
  */
 const SEARCH_PAUSE_MS = 20;
 

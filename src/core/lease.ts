@@ -214,8 +214,8 @@ export class Lease extends Release {
     await extended;
   }
 
-  override leave(call: Call): boolean {
-    if (call.operation !== 'extend') return super.leave(call);
+  override joinCall(call: Call): boolean {
+    if (call.operation !== 'extend') return super.joinCall(call);
     this.#isGathering = false;
     this.#extension = call;
     for (const caller of this.#callers ?? []) caller.from = Math.min(caller.from, call.number);

@@ -207,7 +207,7 @@ export class Release implements Item<never> {
     this.link.releases.start(this);
   }
 
-  leave(_call: Call): boolean {
+  joinCall(_call: Call): boolean {
     this.#tries += 1;
     return true;
   }

@@ -44,7 +44,7 @@ export class Request extends Lease implements TicketRequest {
   #onWaiting: AcquireParams['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
-  /** How many calls it has left in. */
+  /** How many acquire calls have carried it. */
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
   #repeats = false;
@@ -100,8 +100,8 @@ export class Request extends Lease implements TicketRequest {
     else if (isMissed && this.stage === 'sent') this.#repeats = true;
   }
 
-  override leave(call: Call): boolean {
-    if (call.operation !== 'acquire') return super.leave(call);
+  override joinCall(call: Call): boolean {
+    if (call.operation !== 'acquire') return super.joinCall(call);
     if (!this.isPending) return false;
     this.#attempts += 1;
     return true;
@@ -142,8 +142,8 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /**
-   * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or
-   * twice, it may have left a ticket or a request; but a ticket that is held is never withdrawn.
+   * A reply for a request that is decided already: granted, timed out or aborted. The backend may
+   * still hold a ticket or a request under its id: these are withdrawn, unless the ticket is held.
    */
   #onLateVerdict(verdict: AcquireVerdict): void {
     // A later token: the ticket that is held was lost with the server's data.
@@ -249,7 +249,7 @@ export class Request extends Lease implements TicketRequest {
 
   /**
    * Ends it with `reason`, and withdraws its ticket or request from the backend. `refused`: how
-   * many of its calls are known to have left nothing.
+   * many of its calls certainly made neither; if all of them, nothing is withdrawn.
    */
   abandon(reason: unknown, refused = 0): void {
     if (!this.isPending) return;

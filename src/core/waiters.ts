@@ -39,7 +39,8 @@ export class Waiters {
   listener: OutageListener | undefined;
   readonly #link: SemaphoreLink;
   /**
-   * Monotonic time at which the first of the calls that failed was sent; Infinity: it is reported.
+   * Monotonic time at which the first failed call of this outage was sent. Infinity: the outage has
+   * been reported, and is not reported again.
    */
   #failingSince: number | undefined;
   /** The last call failed: pushes are not relied on until a call succeeds. */

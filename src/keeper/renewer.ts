@@ -90,8 +90,8 @@ class RenewedLease extends Lease {
   }
 
   /** The holder may have stopped the lease while the order is still on its way. */
-  override leave(call: Call): boolean {
-    return this.#options.shared.state(this.#index) !== 'stopped' && super.leave(call);
+  override joinCall(call: Call): boolean {
+    return this.#options.shared.state(this.#index) !== 'stopped' && super.joinCall(call);
   }
 
   override answer(verdict: Verdict, call: Call): void {

@@ -1,5 +1,5 @@
 import type { Attributes, Meter } from '@opentelemetry/api';
-import { withoutCredentials } from '../arguments/shown.js';
+import { withoutCredentials } from '../arguments/credentials.js';
 import type {
   AcquireContext,
   ExtendMessage,

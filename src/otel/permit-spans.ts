@@ -1,7 +1,7 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { safeCause } from '../arguments/safe-cause.js';
-import { withoutCredentials } from '../arguments/shown.js';
+import { withoutCredentials } from '../arguments/credentials.js';
 import type {
   AcquireContext,
   ExtendMessage,

@@ -12,12 +12,14 @@ export interface ValidityWindow {
   readonly duration: number;
 }
 
-/** Milliseconds of it left, without a safety margin of 1 % + 2 ms for clocks that run apart. */
+/**
+ * Milliseconds left after a safety margin of 1 % + 2 ms is taken off, for clocks that run apart.
+ */
 export function validityLeft(from: Instant, duration: number, clock: Clock, now?: number): number {
   return duration - (duration * 0.01 + 2) - elapsedSince(from, clock, now);
 }
 
-/** That of which `remaining` milliseconds are left at the moment `from`. */
+/** The window for which `validityLeft` gives `remaining` at `from`: the margin is added back. */
 export function windowOf(from: Instant, remaining: number): ValidityWindow {
   return { from, duration: (remaining + 2) / 0.99 };
 }

@@ -123,7 +123,7 @@ export class RedisQuorumNode implements port.QuorumNode {
         args,
         parse,
         /** A call that was never sent cannot run late. */
-        leave: () => {
+        joinCall: () => {
           const isWanted = deadline >= this.#clock.monotonic();
           if (!isWanted) reject(new CallTimeoutError(timeoutMs));
           return isWanted;

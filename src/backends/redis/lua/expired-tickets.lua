@@ -37,9 +37,9 @@ local function drop(s, ids, spent)
   return gone, total
 end
 
--- Drops expired tickets, 100 at a time. If there are very many, it stops after 300, once the waiting
--- requests and the ids of the call have room, and drops those of the ids that have expired. The next
--- calls drop the others.
+-- Drops expired tickets, 100 at a time. If there are very many, it stops after 300, once the
+-- waiting requests and the ids of the call have room, and drops those of the ids that have expired.
+-- The next calls drop the others.
 local function purge(s, ids)
   local wanted, total, found = s.waiting, 0, nil
   for i = 1, #ids do
