@@ -265,7 +265,7 @@ describeWithServer('a keeper', (server) => {
   ] as const) {
     itThrough(
       kind,
-      `leaves its permits to the main thread on ${how} with a separate clock`,
+      `leaves its permits to the main thread on ${how} of the keeper thread`,
       async (fixture) => {
         const file = join(server().directory, newName());
         const [keeper, warnings] = make(moduleThat(how, kind, file));
