@@ -128,6 +128,7 @@ export class RedisBackend implements port.Backend {
     operation: Operation<C, R>,
     calls: readonly C[],
   ): Promise<readonly R[]> {
+    if (calls.length === 0) return Promise.resolve([]);
     return this.#send(operation, calls, (reply) => {
       this.#retries.onReply();
       return readReplies(reply, calls, operation);

@@ -66,6 +66,8 @@ export class ModelledSemaphore {
   queue: Waiter[] = [];
   limit: number;
   readonly #leases = new Map<string, number>();
+  /** By the last call of each client alone. */
+  readonly #surely = new Map<string, number>();
   /** Whether a request of the call had waited before. */
   #recalled = false;
   readonly #revoked = new Set<string>();
@@ -110,6 +112,11 @@ export class ModelledSemaphore {
     return (this.#leases.get(clientOf(id)) ?? -Infinity) > this.#now;
   }
 
+  /** Whether it counts though the queue was empty, and with it all leases went, before it came. */
+  #isSurelyAlive({ id }: Waiter): boolean {
+    return (this.#surely.get(clientOf(id)) ?? -Infinity) > this.#now;
+  }
+
   /** Until when its process's requests count, by the server's clock. */
   aliveUntil({ id }: Waiter): number {
     return this.#leases.get(clientOf(id)) ?? -Infinity;
@@ -139,7 +146,7 @@ export class ModelledSemaphore {
   }
 
   #counts(one: Waiter): boolean {
-    return one.permits <= this.limit && this.isAlive(one) && !this.#dropped.has(one.id);
+    return one.permits <= this.limit && this.#isSurelyAlive(one) && !this.#dropped.has(one.id);
   }
 
   apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
@@ -270,6 +277,7 @@ export class ModelledSemaphore {
     const until = Math.max(time, turnAt ?? time) + WAITER_LEASE;
     const isLast = this.#recalled && turnAt !== undefined;
     this.#leases.set(client, isLast ? until : Math.max(until, known));
+    this.#surely.set(client, until);
   }
 
   #enqueue(requests: readonly ServedRequest[], event: ServedEvent): void {
@@ -481,7 +489,9 @@ export class ModelledSemaphore {
   #judgeIdle(): void {
     if (!this.ordered) return;
     // A request that may or may not be dropped may be there and block.
-    if (this.queue.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
+    const isUnsure = (one: Waiter): boolean =>
+      this.#dropped.has(one.id) || !this.#isSurelyAlive(one);
+    if (this.queue.some((one) => this.isAlive(one) && isUnsure(one))) return;
     const waiting = this.waiting();
     const first = waiting.filter((one) => one === waiting.find((other) => isSameFlow(one, other)));
     const [heads = [], ...others] = [this.queue, waiting].map((among) =>

@@ -32,6 +32,12 @@ describe('redis backend', () => {
     expect(new Set(lanes)).to.have.property('size', 3);
   });
 
+  it('sends nothing for no calls', async () => {
+    const odd = backend('PONG');
+    const replies = await Promise.all([odd.acquire([]), odd.extend([]), odd.release([])]);
+    expect(replies).to.deep.equal([[], [], []]);
+  });
+
   it('does not retry after the reply of another script, or with a closed client', async () => {
     const odd = backend('PONG');
     const error = await errorOf(odd.acquire([call]), UnexpectedReplyError);
