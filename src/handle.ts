@@ -54,7 +54,7 @@ export class Handle extends LossEmitter {
 
   readonly #lease: Lease;
   readonly #warn: Warn;
-  /** Whether the holder has looked at its permit since the last `forgetLooks`. */
+  /** Whether the holder has checked its permit since the last `markUnchecked`. */
   #isChecked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
@@ -214,12 +214,12 @@ export class Handle extends LossEmitter {
   }
 
   /** @internal */
-  forgetLooks(): void {
+  markUnchecked(): void {
     this.#isChecked = false;
   }
 
   /** @internal */
-  get unlooked(): readonly Handle[] {
+  get unchecked(): readonly Handle[] {
     return this.#isChecked || this.listenerCount('lost') > 0 ? [] : [this];
   }
 

@@ -40,7 +40,7 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
     const { rate, budgets, groupLimit } = link.options;
     const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
     const isNear = link.client === first.client && link.lane === first.lane;
-    return isPlain && isNear && link.key.prefix === first.key.prefix;
+    return isPlain && isNear;
   };
   return semaphores.size === wanted.length && wanted.every(fits);
 }

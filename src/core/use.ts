@@ -1,10 +1,10 @@
 /** One permit, or several as one. */
 interface Holding extends AsyncDisposable {
   release(): Promise<unknown>;
-  /** From now on it notes whether its holder looks. */
-  forgetLooks(): void;
-  /** Its permits at which no holder has looked since. */
-  readonly unlooked: readonly { reportLoss(): Promise<void> }[];
+  /** From now on the handle notes whether its holder checks it. */
+  markUnchecked(): void;
+  /** Its permits that no holder has checked since. */
+  readonly unchecked: readonly { reportLoss(): Promise<void> }[];
 }
 
 /**
@@ -18,7 +18,7 @@ export async function runHolding<H extends Holding, T>(
   handle: H,
   fn: (handle: H) => T | Promise<T>,
 ): Promise<T> {
-  handle.forgetLooks();
+  handle.markUnchecked();
   let result: T;
   try {
     result = await fn(handle);
@@ -28,9 +28,9 @@ export async function runHolding<H extends Holding, T>(
     });
     throw error;
   }
-  const { unlooked } = handle;
+  const { unchecked } = handle;
   await handle[Symbol.asyncDispose]();
-  for (const each of unlooked) await each.reportLoss();
+  for (const each of unchecked) await each.reportLoss();
   return result;
 }
 

@@ -111,13 +111,13 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /** @internal */
-  forgetLooks(): void {
-    for (const handle of this.#taken) handle.forgetLooks();
+  markUnchecked(): void {
+    for (const handle of this.#taken) handle.markUnchecked();
   }
 
   /** @internal */
-  get unlooked(): readonly Handle[] {
-    return this.#taken.flatMap((handle) => handle.unlooked);
+  get unchecked(): readonly Handle[] {
+    return this.#taken.flatMap((handle) => handle.unchecked);
   }
 
   async #doRelease(): Promise<boolean> {
