@@ -47,6 +47,15 @@ describeOnBoth('all tickets or none', (make) => {
     }
   });
 
+  it('take the next slot of a semaphore that has a holder', async () => {
+    const { one, calls, acquire10 } = severalOf(2);
+    const held = calls.slice(3, 4).map((call) => ({ ...call, requests: [request('other.1')] }));
+    await one.backend.acquire(held);
+    one.pass(1);
+    const slots = (await acquire10())?.flatMap(({ verdicts: [verdict] }) => granted(verdict).slots);
+    expect(slots).to.deep.equal([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  });
+
   for (const busy of [0, 4, 9]) {
     it(`write nothing where number ${busy} is held`, async () => {
       const { one, calls, acquire10, state } = severalOf();
