@@ -12,10 +12,14 @@ const FLAGS = [
   '--no-concurrent-recompilation',
 ];
 
+/** The counters of a coverage run would count as bytes. */
+const UNCOVERED = { NODE_V8_COVERAGE: '' };
+
 /** The cost of a lone pair in a separate process. */
 export async function clientCostOf(kind: ClientCostTask['kind'], url: string): Promise<ClientCost> {
   const program = new URL('../workers/client-cost.ts', import.meta.url);
-  const worker = startWorker(program, { kind, url } satisfies ClientCostTask, FLAGS);
+  const task: ClientCostTask = { kind, url };
+  const worker = startWorker(program, task, FLAGS, UNCOVERED);
   try {
     const cost = await worker.next('cost');
     return cost.data as ClientCost;

@@ -18,15 +18,20 @@ export function startWorker(
   script: URL,
   args: unknown = null,
   flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): WorkerProcess {
-  return startProgram([...flags, ...programOf(fileURLToPath(script))], args);
+  return startProgram([...flags, ...programOf(fileURLToPath(script))], args, env);
 }
 
 /** The same with the arguments of Node itself. */
-export function startProgram(words: readonly string[], args: unknown): WorkerProcess {
+export function startProgram(
+  words: readonly string[],
+  args: unknown,
+  env: Readonly<Record<string, string>> = {},
+): WorkerProcess {
   const child = spawnOwned(process.execPath, words, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
+    env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args), ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   return new WorkerProcess(child);
