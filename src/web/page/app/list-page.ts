@@ -9,7 +9,7 @@ import { addressOf } from './route.js';
 const HOLD_MS = 3000;
 
 const COLUMNS: readonly Column<SemaphoreRow>[] = [
-  { ...plain('state', 'State', '5.6rem', stateOf), make: makeState },
+  { ...plain('state', 'State', '6.6rem', stateOf), make: makeState },
   { ...plain('name', 'Name', 'minmax(10rem, 1.1fr)', ({ name }) => name), make: makeLink },
   { ...plain('gauge', 'Permits', 'minmax(8rem, 1.4fr)', stateOf), make: makeBar },
   { ...number('held', 'Held / limit', '7rem', limitText), make: makeHeld },
