@@ -49,7 +49,7 @@ describe('conformance, with time', () => {
 
     it('runs every case on each client of each library', () => {
       const clients = rows.filter(({ title }) => /^(io)?redis \d/.test(title));
-      expect(clients).to.have.lengthOf(7);
+      expect(clients).to.have.lengthOf(8);
       expect(clients.flatMap(missingCases)).to.deep.equal([]);
     });
   });
