@@ -159,16 +159,19 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   /** The bundles that have gathered for longest, as many as a call has room for. */
   #sendNext(sent: Instant): void {
     const call = this.#newCall(sent, true);
+    const bundles = this.#gathered;
     let shares: Share<O, I>[] = NONE;
+    this.#gathered = NONE;
     let ids = 0;
-    for (let bundle = this.#gathered[0]; bundle !== undefined; bundle = this.#gathered[0]) {
+    let taken = 0;
+    for (const bundle of bundles) {
       const { items, owner } = bundle;
       // A semaphore that leaves alone takes no room from its neighbours.
       const isAlone = this.#alone.has(owner);
       const weight = isAlone ? 0 : (this.#operation.weightOf?.(items) ?? items.length);
       if (shares.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
       ids += weight;
-      this.#gathered.shift();
+      taken += 1;
       const own = isAlone ? this.#newCall(sent, false) : call;
       const leaving = this.#take(bundle, own);
       if (leaving.length === 0) continue;
@@ -176,6 +179,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       if (isAlone) this.#send(own, [share]);
       else shares = added(shares, share);
     }
+    // At once: to shift each bundle would move a long list as often as it has bundles.
+    if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
     if (shares.length > 0) this.#send(call, shares);
   }
 

@@ -167,7 +167,7 @@ export class Release implements Item<never> {
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   deadline: number = Infinity;
-  /** How many calls it has left in to be given back. */
+  /** How many release calls have carried it. */
   #tries = 0;
   /** Monotonic time at which its lease is over, as its holder knows it; once it is given back. */
   #leaseEnd = -Infinity;

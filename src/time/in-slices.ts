@@ -1,7 +1,6 @@
 /**
  * How many items are ended in one turn of the event loop: some milliseconds' worth, because each
- * makes an
- * error.
+ * makes an error.
  */
 export const SLICE = 250;
 
