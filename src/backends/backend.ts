@@ -24,8 +24,8 @@ export interface Backend {
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
   /**
-   * Semaphores of the same lane may share a call: not those of two prefixes, or on two servers.
-   * Left out: those of one prefix share.
+   * Semaphores of the same lane may share a call: they have one prefix and are on one server. Left
+   * out: semaphores of one prefix share calls.
    */
   laneOf?(key: SemaphoreKey): string;
   /** Reads the whole state of one semaphore, expired tickets left out. */

@@ -65,7 +65,7 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
 
 /**
  * Whether the queue is full once the requests of dead clients are gone. Requests that the caller
- * left long ago are as dead as those of others, unless it asks for them again.
+ * left long ago count as dead, too, unless it asks for them again.
  */
 function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): boolean {
   if (s.waiting >= maxWaiting) renewLease(s, s.arrived);

@@ -38,8 +38,8 @@ local function drop(s, ids, spent)
 end
 
 -- Drops expired tickets, 100 at a time. If there are very many, it stops after 300, once the
--- waiting requests and the ids of the call have room, and drops those of the ids that have expired.
--- The next calls drop the others.
+-- waiting requests and the ids of the call have room, and drops the expired tickets among these
+-- ids. The next calls drop the others.
 local function purge(s, ids)
   local wanted, total, found = s.waiting, 0, nil
   for i = 1, #ids do

@@ -20,6 +20,12 @@ local function meter_of(text, now)
   return m
 end
 
+-- Whether terms need not be written: they are stored, or the caller names the same as a short while
+-- ago.
+local function is_fresh(named, terms, till, life, now)
+  return till == '' or named == terms and till - now >= life / 2
+end
+
 -- `word`: ' rate:', or ' budget:' and its name.
 local function meter_text(m, word)
   if word ~= ' rate:' then

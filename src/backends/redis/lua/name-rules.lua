@@ -1,25 +1,21 @@
 -- Fragment of requests.lua: the rate, the budgets and the cap that a caller was made with.
 -- room: rules
--- include: rooms rate order
+-- include: rooms gcra rate order
 
 -- The caller's terms count unless terms are stored. A call writes so at most twice in their life.
 local function name_meter(s, name, terms)
-  local known = s.meters[name] or { till = 0, period = 0 }
-  local is_stored = known.till == ''
-  local life = not is_stored and known.text == terms and known.till - s.now or 0
-  if not is_stored and life < math.max(known.period, RATE_LIFE_US) / 2 then
+  local known = s.meters[name] or { till = 0 }
+  if not is_fresh(terms, known.text, known.till, math.max(known.period or 0, RATE_LIFE_US), s.now) then
     local m = rates.use(s, name, terms, '')
     m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
   end
 end
 
--- The caller's cap counts unless a cap is stored. A call writes so at most twice in its life.
+-- The same for the caller's cap.
 local function name_cap(s, cap)
-  if s.no_cap or s.cap and s.cap_till == '' then
-    return
+  if not s.no_cap and not (s.cap and is_fresh(cap, s.cap, s.cap_till, RATE_LIFE_US, s.now)) then
+    order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
   end
-  local is_fresh = s.cap == cap and s.cap_till - s.now >= RATE_LIFE_US / 2
-  order.use_cap(s, cap, is_fresh and s.cap_till or text_of(s.now + RATE_LIFE_US))
 end
 
 -- The rules that the caller was made with count unless others are stored.

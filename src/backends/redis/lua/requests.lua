@@ -53,7 +53,7 @@ local function recall(s, asked, tickets)
 end
 
 -- Whether the queue is full once the requests of dead clients are gone. Requests that the caller
--- left long ago are as dead as those of others, unless it asks for them again.
+-- left long ago count as dead, too, unless it asks for them again.
 local function is_full(s)
   if s.most and s.waiting >= s.most then
     leases.renew(s, s.arrived)

@@ -19,12 +19,6 @@ local function read_request(text)
   return id or string.match(text, '^%??([^@?|%[][^|]*)$'), group or '', prices, terms, cap
 end
 
--- Whether terms need not be written: they are stored, or the caller names the same as a short while
--- ago.
-local function is_fresh(named, terms, till, life, now)
-  return till == '' or named == terms and till - now >= life / 2
-end
-
 -- A meter that allows a price: its new word in the state, and the ticket's note.
 local function pay(word, name, text, price, named, now)
   local m, note = meter_of(text, now), nil
