@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { isIP } from 'node:net';
-import type { Arguments, Command } from '../arguments.js';
+import type { Arguments } from '../arguments.js';
 import { fileOf, prefixOf, serverSettings } from '../server-options.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, unexpected, UsageError, usageOf } from '../failure.js';
@@ -13,39 +13,7 @@ const DEFAULT_ADDRESS = '127.0.0.1:8321';
 /** Only an attack needs more: a browser opens at most six for each page. */
 const MOST_CONNECTIONS = 500;
 
-export const webCommand: Command = {
-  synopsis: '[OPTION…]',
-  summary: 'serve a live view of all semaphores to browsers',
-  description: `
-Serves a page that shows all semaphores live: holders, waiters, and the last 15
-minutes. It prints the page's URL and, unless one is given, a new token, which the page asks for. Every
-request for data must have the token; it is never taken from a URL.
-
-It only shows, unless --actions lets it change limits and revoke tickets. It listens on this machine
-alone, unless a token is given. Put a proxy with TLS before it where others reach it: the token goes over
-the wire as it is.
-
-However many pages are open, the Redis server gets at most 5 calls a second. SIGINT and SIGTERM end it.`,
-  options: {
-    '--listen ADDRESS:PORT': `where; default ${DEFAULT_ADDRESS}, port 0: any`,
-    '--token TEXT':
-      'the token that the page asks for, 16 characters or more; default: a new token. Other users of the machine can see command lines',
-    '--token-file FILE': 'the same, from the first line of a file',
-    '--actions': 'let the page change limits and revoke tickets',
-    '--read-only': 'only show; the default',
-    '--host NAME …':
-      'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
-  },
-  examples: {
-    'redsem web': `at http://${DEFAULT_ADDRESS}/, for this machine alone`,
-    'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com':
-      'for others, behind a proxy',
-  },
-  arguments: [0, 0],
-  run: serve,
-};
-
-async function serve(args: Arguments): Promise<void> {
+export async function web(args: Arguments): Promise<void> {
   if (args.flag('actions') && args.flag('read-only')) {
     throw new UsageError('--read-only: expected without --actions');
   }
