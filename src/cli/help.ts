@@ -40,12 +40,13 @@ export function optionsOf(command: string): Option[] {
   );
 }
 
-/** What each command does, by its name. */
-export function summaries(): ReadonlyMap<string, string> {
-  const [list = ''] = /^Commands:\n(?: .*\n)+/m.exec(helpOf()) ?? [];
-  return new Map(
-    [...list.matchAll(/^ {2}(\w+) +(.*)/gm)].map(([, name = '', text = '']) => [name, text]),
-  );
+/** The rows of a table in the help, by the start of its title. */
+export function helpRows(title: string, command?: string): [head: string, text: string][] {
+  const table = new RegExp(`^${title}.*:\n(?: .*\n)+`, 'm').exec(helpOf(command))?.[0] ?? '';
+  return [...table.matchAll(/^ {2}(.+?) {2,}(.*)/gm)].map(([, head = '', text = '']) => [
+    head,
+    text,
+  ]);
 }
 
 /** In the package, two folders above both src/cli and dist/cli. */

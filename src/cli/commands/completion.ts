@@ -1,7 +1,7 @@
 import { quoted } from '../../arguments/shown.js';
 import type { Arguments } from '../arguments.js';
 import { UsageError } from '../failure.js';
-import { optionsOf, summaries, synopsisOf } from '../help.js';
+import { helpRows, optionsOf, synopsisOf } from '../help.js';
 import { print } from '../output.js';
 
 const SHELLS: Readonly<Record<string, () => string>> = {
@@ -11,7 +11,8 @@ const SHELLS: Readonly<Record<string, () => string>> = {
 };
 const SHELL_NAMES = Object.keys(SHELLS).join(' ');
 
-const COMMANDS = [...summaries().keys()];
+const SUMMARIES = helpRows('Commands');
+const COMMANDS = SUMMARIES.map(([command]) => command);
 const TAKING_NAMES = COMMANDS.filter((command) => /\bNAME\b/.test(synopsisOf(command)));
 
 export async function completion({ positionals: [shell = ''] }: Arguments): Promise<void> {
@@ -71,7 +72,7 @@ compdef _redsem redsem
 }
 
 function fishScript(): string {
-  const lines = [...summaries()].flatMap(([command, summary]) => [
+  const lines = SUMMARIES.flatMap(([command, summary]) => [
     fishLine('__fish_use_subcommand', `-a ${command} -d ${fishText(summary)}`),
     ...optionsOf(command).map(({ name, short, value, help }) => {
       const letter = short === undefined ? '' : ` -s ${short}`;
