@@ -80,12 +80,7 @@ export function splitAtDashes(
 }
 
 function parse(command: string, argv: readonly string[]) {
-  const options = Object.fromEntries(
-    optionsOf(command).map(({ name, short, value, multiple }) => {
-      const type: 'string' | 'boolean' = value === undefined ? 'boolean' : 'string';
-      return [name, { type, multiple, ...(short !== undefined && { short }) }];
-    }),
-  );
+  const options = Object.fromEntries(optionsOf(command).map((option) => [option.name, option]));
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true });
   } catch (error) {

@@ -2,8 +2,9 @@ import { createRequire } from 'node:module';
 import { nearest } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { Arguments, type Command, splitAtDashes } from './arguments.js';
+import { errorEntries, errorHelp } from './error-help.js';
 import { EXIT, UsageError } from './failure.js';
-import { errorEntries, errorHelp, helpOf } from './help.js';
+import { helpOf } from './help.js';
 import { print, report } from './output.js';
 
 /** A command is loaded when it is needed: a process needs one, and shells start many. */

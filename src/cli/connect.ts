@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ClientAdapter, ioredisAdapter, nodeRedisAdapter, type Server } from './clients.js';
 import type { ClientPackage, ServerSettings } from './server-options.js';
 import { CLIENT_PACKAGES, showAddress } from './server-options.js';
-import { describe, isTimeout, UnavailableError } from './failure.js';
+import { describe, EXIT, Failure, isTimeout } from './failure.js';
 import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 
 const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
@@ -12,7 +12,7 @@ const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
  * Connects. A server that cannot be reached now is an error at once. When a server goes away later,
  * the client connects again.
  * @param deadline the longest time in milliseconds, also on a busy machine
- * @throws {UnavailableError}
+ * @throws {Failure}
  */
 export async function connect(
   settings: ServerSettings,
@@ -31,7 +31,7 @@ export async function connect(
     // A server of another protocol may wait for a whole line without an answer.
     const isSilent = settings.tls !== undefined && tries.lastError === undefined;
     const hint = isSilent ? ' (is it a TLS port?)' : loginHint(why);
-    throw new UnavailableError(`cannot connect to ${where}: ${why}${hint}`, error);
+    throw new Failure(EXIT.unavailable, `cannot connect to ${where}: ${why}${hint}`, error);
   }
 }
 
@@ -85,7 +85,7 @@ function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
   }
   const needed = wanted ?? 'ioredis, or: npm install redis';
   const none = wanted === undefined ? 'neither redis nor ioredis is' : `${wanted} is not`;
-  throw new UnavailableError(`${none} installed beside redsem: npm install ${needed}`);
+  throw new Failure(EXIT.unavailable, `${none} installed beside redsem: npm install ${needed}`);
 }
 
 /** npx may run redsem from a separate folder; the client is then in the current project. */

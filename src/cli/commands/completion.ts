@@ -74,9 +74,9 @@ compdef _redsem redsem
 function fishScript(): string {
   const lines = SUMMARIES.flatMap(([command, summary]) => [
     fishLine('__fish_use_subcommand', `-a ${command} -d ${fishText(summary)}`),
-    ...optionsOf(command).map(({ name, short, value, help }) => {
+    ...optionsOf(command).map(({ name, short, type, help }) => {
       const letter = short === undefined ? '' : ` -s ${short}`;
-      const argument = value === undefined ? '' : ' -r';
+      const argument = type === 'boolean' ? '' : ' -r';
       return fishLine(seen(command), `-l ${name}${letter}${argument} -d ${fishText(help)}`);
     }),
   ]);
