@@ -19,17 +19,39 @@ export async function connect(
   deadline: number = Infinity,
   adapter: ClientAdapter = loadClient(settings.client),
 ): Promise<Server> {
-  const tries: Tries = { over: false };
+  let isOver = false;
+  const tried: Server[] = [];
+  // The first error of the try: it causes the later errors.
+  let lastError: unknown;
+  // Tries with a new client after each client that ran out of time: a client's own time limit does
+  // not allow for a busy machine.
+  const connecting = async (): Promise<Server> => {
+    for (;;) {
+      let isReady = false;
+      lastError = undefined;
+      const onError = (error: unknown): void => void (lastError ??= error);
+      const client = adapter({ settings, ready: () => isReady, onError });
+      tried.push(client);
+      try {
+        await client.connect();
+        isReady = true;
+        return client;
+      } catch (error) {
+        onError(error);
+        if (isOver || !isTimeout(lastError)) throw error;
+        client.disconnect();
+      }
+    }
+  };
   try {
-    const connecting = connectOneByOne(adapter, settings, tries);
-    return await withTimeout(CONNECT_TIME, 'connecting', connecting, deadline);
+    return await withTimeout(CONNECT_TIME, 'connecting', connecting(), deadline);
   } catch (error) {
-    tries.over = true;
-    tries.current?.disconnect();
+    isOver = true;
+    tried.at(-1)?.disconnect();
     const where = settings.addresses.map(showAddress).join(', ');
-    const why = describe(tries.lastError ?? error);
+    const why = describe(lastError ?? error);
     // A server of another protocol may wait for a whole line without an answer.
-    const isSilent = settings.tls !== undefined && tries.lastError === undefined;
+    const isSilent = settings.tls !== undefined && lastError === undefined;
     const hint = isSilent ? ' (is it a TLS port?)' : loginHint(why);
     throw new Failure(EXIT.unavailable, `cannot connect to ${where}: ${why}${hint}`, error);
   }
@@ -38,42 +60,6 @@ export async function connect(
 function loginHint(why: string): string {
   if (/\bWRONGPASS\b/.test(why)) return '; check user and password in --url or $REDIS_URL';
   return /\bNOAUTH\b/.test(why) ? '; put user and password into --url or $REDIS_URL' : '';
-}
-
-interface Tries {
-  over: boolean;
-  current?: Server;
-  /** The first error of the try: it causes the later errors. */
-  lastError?: unknown;
-}
-
-/**
- * Tries with a new client after each client that ran out of time: a client's own time limit does
- * not allow for a busy machine.
- */
-async function connectOneByOne(
-  adapter: ClientAdapter,
-  settings: ServerSettings,
-  tries: Tries,
-): Promise<Server> {
-  for (;;) {
-    let isReady = false;
-    const onError = (error: unknown): void => {
-      tries.lastError ??= error;
-    };
-    tries.lastError = undefined;
-    const client = adapter({ settings, ready: () => isReady, onError });
-    tries.current = client;
-    try {
-      await client.connect();
-      isReady = true;
-      return client;
-    } catch (error) {
-      onError(error);
-      if (tries.over || !isTimeout(tries.lastError)) throw error;
-      client.disconnect();
-    }
-  }
 }
 
 /** Loads the wanted client package, else the first package that is installed. */

@@ -17,12 +17,12 @@ export async function web(args: Arguments): Promise<void> {
   if (args.flag('actions') && args.flag('read-only')) {
     throw new UsageError('--read-only: expected without --actions');
   }
-  const address = parseListenAddress('--listen', args.text('listen') ?? DEFAULT_ADDRESS);
+  const address = listenUrl('--listen', args.text('listen') ?? DEFAULT_ADDRESS);
   const given = givenToken(args);
-  if (given === undefined && !isLoopback(address)) {
+  if (given === undefined && !isLoopback(address.hostname)) {
     throw new UsageError('--listen: expected a loopback address, or a token by --token-file');
   }
-  if (isWildcard(address) && args.texts('host').length === 0) {
+  if (isWildcard(address.hostname) && args.texts('host').length === 0) {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
@@ -38,7 +38,7 @@ export async function web(args: Arguments): Promise<void> {
       const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
       http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
       const shownToken = given === undefined ? `token: ${token}\n` : '';
-      await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
+      await print(`http://${address.hostname}:${port}/\n${shownToken}`);
       await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
     } finally {
       http.close();
@@ -59,17 +59,16 @@ function givenToken(args: Arguments): string | undefined {
 }
 
 /** All values of `Host` that the view serves: see `hosts` of `WebViewOptions`. */
-function hostsOf(address: ListenAddress, port: number, args: Arguments): string[] {
-  const own = isLoopback(address) ? ['127.0.0.1', 'localhost', '::1'] : [];
-  const names = [...own, address.host].map(showHost);
-  const withPort = names.map((name) => (port === 80 ? name : `${name}:${port}`));
+function hostsOf({ hostname }: URL, port: number, args: Arguments): string[] {
+  const own = isLoopback(hostname) ? ['127.0.0.1', 'localhost', '[::1]'] : [];
+  const withPort = [...own, hostname].map((name) => (port === 80 ? name : `${name}:${port}`));
   return [...withPort, ...args.texts('host').flatMap((name) => [name, `${name}:${port}`])];
 }
 
-async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer; port: number }> {
+async function listen({ hostname, port }: URL): Promise<{ http: HttpServer; port: number }> {
   const http = createServer();
   http.maxConnections = MOST_CONNECTIONS;
-  http.listen({ host, port });
+  http.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
   await once(http, 'listening').catch((error: unknown) => {
     throw new Failure(EXIT.unavailable, `cannot listen: ${describe(error)}`, error);
   });
@@ -77,39 +76,23 @@ async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer
   return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
 
-/** The address at which a server listens. */
-interface ListenAddress {
-  /** An IP address, or a name of this machine. */
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-}
-
 /**
- * `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+ * The host and the port of `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`. Port 0: any free port.
  * @throws {UsageError}
  */
-function parseListenAddress(option: string, text: string): ListenAddress {
-  const [, inBrackets, plain, digits = ''] =
-    /^(?:\[([\da-f:]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
-  const host = inBrackets ?? plain;
-  const port = Number(digits);
-  const isRight = host !== undefined && port <= 65_535;
-  if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
+function listenUrl(option: string, text: string): URL {
+  const url = `tcp://${text}`;
+  const isAddress = /^(?:\[[\da-f:]+\]|[\w.-]+):\d{1,5}$/i.test(text);
+  if (isAddress && URL.canParse(url)) return new URL(url);
   throw unexpected(option, 'ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080', text);
 }
 
 /** Whether only this machine can reach it. */
-function isLoopback({ host }: ListenAddress): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+function isLoopback(host: string): boolean {
+  return ['localhost', '[::1]'].includes(host) || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Whether it means all addresses of this machine, so that browsers need another name. */
-function isWildcard({ host }: ListenAddress): boolean {
-  return /^[0:.]+$/.test(host);
-}
-
-/** The host as in a URL. */
-function showHost(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
+function isWildcard(host: string): boolean {
+  return /^[[\]0:.]+$/.test(host);
 }
