@@ -37,7 +37,8 @@ export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText({ requests, maxWaiting, ...call }: AcquireCall): string {
+function requestsText(call: AcquireCall): string {
+  const { requests, maxWaiting } = call;
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
@@ -68,11 +69,12 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 }
 
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */
-function rulesText({ rate, groupLimit, budgets = {} }: Omit<AcquireCall, 'requests'>): string {
+function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
   const named = rate === undefined ? '' : rateText(rate);
-  const others = Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
-  if (groupLimit === undefined && others.length === 0) return named;
-  return [named, groupLimit ?? '', ...others].join(';');
+  const others =
+    budgets && Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
+  if (groupLimit === undefined && (others === undefined || others.length === 0)) return named;
+  return [named, groupLimit ?? '', ...(others ?? [])].join(';');
 }
 
 /** `priority weight group costs`. */

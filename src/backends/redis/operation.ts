@@ -49,20 +49,22 @@ export function scriptCall<C extends Call>(
   operation: Operation<C, unknown>,
   sign = '',
 ): ScriptCall {
-  const [first, ...others] = calls;
+  const first = calls[0];
   if (first === undefined) return { keys: [], args: [] };
-  // An empty text begins each run but the first.
-  const argsOf = (call: C): string[] => ['', ...operation.shared(call), operation.argument(call)];
-  const more = (call: C, i: number): string | string[] =>
-    operation.shares?.(call, calls[i] ?? first) === true ? operation.argument(call) : argsOf(call);
-  const args = argsOf(first);
-  args[0] = sign + inboxChannels(first.key.prefix) + first.client;
-  // Mostly one: nothing is collected.
-  if (others.length === 0) return { keys: keysOf(first.key), args };
-  return {
-    keys: calls.flatMap(({ key }) => keysOf(key)),
-    args: [...args, ...others.flatMap(more)],
-  };
+  const inbox = sign + inboxChannels(first.key.prefix) + first.client;
+  const args = [inbox, ...operation.shared(first), operation.argument(first)];
+  // Mostly one: no keys are collected.
+  if (calls.length === 1) return { keys: keysOf(first.key), args };
+  const keys = [...keysOf(first.key)];
+  for (let i = 1, last = first; i < calls.length; i += 1) {
+    const call = calls[i] ?? last;
+    keys.push(...keysOf(call.key));
+    // An empty text begins each run but the first.
+    if (operation.shares?.(last, call) !== true) args.push('', ...operation.shared(call));
+    args.push(operation.argument(call));
+    last = call;
+  }
+  return { keys, args };
 }
 
 /** `time|answer|answer…`, an answer for each call. */

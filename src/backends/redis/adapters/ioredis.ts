@@ -5,13 +5,16 @@ import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
+/** A command of ioredis flattens lists, so that a long list is not copied to be spread. */
+type Arguments = string | Buffer | number | readonly string[];
+
 /**
  * What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type
  * fits.
  */
 export interface IoredisClient {
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: Arguments[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: Arguments[]): Promise<unknown>;
   readonly status?: string;
 }
 
@@ -50,8 +53,8 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   const isPending = led && revived(led);
   // Nothing async, and no promise beside the client's own: each call passes here.
   const connection: RedisConnection = {
-    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
-    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, keys, args),
+    runByText: (script, keys, args) => client.eval(script, keys.length, keys, args),
     isClosed: () => client.status === 'end' && isPending?.() !== true,
   };
   const copy = copierOf(client);
