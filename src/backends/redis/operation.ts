@@ -33,22 +33,16 @@ export interface Answer {
   readonly isTurn: boolean;
 }
 
-/** The keys and arguments of a script call. */
-export interface ScriptCall {
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-}
-
 /**
- * One script call for calls of one client and one prefix, in their order. Of neighbours with equal
- * shared arguments only the first names them.
+ * The keys and arguments of one script call for calls of one client and one prefix, in their order.
+ * Of neighbours with equal shared arguments only the first names them.
  * @param sign comes before the inbox channel, see `acquire.lua`
  */
 export function scriptCall<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
   sign = '',
-): ScriptCall {
+): { readonly keys: readonly string[]; readonly args: readonly string[] } {
   const first = calls[0];
   if (first === undefined) return { keys: [], args: [] };
   const inbox = sign + inboxChannels(first.key.prefix) + first.client;
