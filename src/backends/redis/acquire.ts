@@ -71,10 +71,9 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */
 function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
   const named = rate === undefined ? '' : rateText(rate);
-  const others =
-    budgets && Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
-  if (groupLimit === undefined && (others === undefined || others.length === 0)) return named;
-  return [named, groupLimit ?? '', ...(others ?? [])].join(';');
+  if (groupLimit === undefined && budgets === undefined) return named;
+  const others = Object.entries(budgets ?? {}).map(([name, of]) => `${name},${rateText(of)}`);
+  return [named, groupLimit ?? '', ...others].join(';');
 }
 
 /** `priority weight group costs`. */
