@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
   overview: '74713be4877a3f7196fd3d4db3c8ee29d5fbcaa2',
-  release: '71fc602ea99dff1a4060dc4aec70bc2b8931f435',
+  release: '475cc9d9749bf0fd8014da89dcf9cdc403bea85e',
   revoke: 'ffa2028c59787de7b83712842a5d77e2bd80c575',
   'set-limit': '013c9549ad367a7a4cb8108a5cab3f775f324dfc',
   'set-rate': 'e9d1b0f572f0c67ae4522456c50616b3a93f5c5e',
