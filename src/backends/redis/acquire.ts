@@ -32,6 +32,13 @@ export const acquire: Operation<AcquireCall, AcquireReply> = {
   },
 };
 
+/** All or none: each call has one request, and it only tries. */
+export const together: typeof acquire = {
+  ...acquire,
+  sign: '*',
+  argument: ({ requests }) => requests[0]?.id ?? '',
+};
+
 /** `time|number`: the first semaphore that is not plainly free, where all or none was asked for. */
 export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));

@@ -14,6 +14,8 @@ import {
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
   readonly script: Script;
+  /** Comes before the inbox channel. */
+  readonly sign?: string;
   /** The arguments that semaphores side by side may share: they begin a run of semaphores. */
   shared(call: C): readonly string[];
   /** Whether two calls share them. Left out: the script takes one semaphore. */
@@ -36,16 +38,14 @@ export interface Answer {
 /**
  * The keys and arguments of one script call for calls of one client and one prefix, in their order.
  * Of neighbours with equal shared arguments only the first names them.
- * @param sign comes before the inbox channel, see `acquire.lua`
  */
 export function scriptCall<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
-  sign = '',
 ): { readonly keys: readonly string[]; readonly args: readonly string[] } {
   const first = calls[0];
   if (first === undefined) return { keys: [], args: [] };
-  const inbox = sign + inboxChannels(first.key.prefix) + first.client;
+  const inbox = (operation.sign ?? '') + inboxChannels(first.key.prefix) + first.client;
   const args = [inbox, ...operation.shared(first), operation.argument(first)];
   // Mostly one: no keys are collected.
   if (calls.length === 1) return { keys: keysOf(first.key), args };
