@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ClientAdapter, ioredisAdapter, nodeRedisAdapter, type Server } from './clients.js';
 import type { ClientPackage, ServerSettings } from './server-options.js';
 import { CLIENT_PACKAGES, showAddress } from './server-options.js';
-import { describe, EXIT, Failure, isTimeout } from './failure.js';
+import { attempt, describe, EXIT, Failure, isTimeout } from './failure.js';
 import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 
 const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
@@ -66,7 +66,8 @@ function loginHint(why: string): string {
 function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
   for (const name of wanted === undefined ? CLIENT_PACKAGES : [wanted]) {
     for (const load of loaders()) {
-      if (canResolve(load, name)) return ADAPTERS[name](load(name) as unknown);
+      const isFound = attempt(() => load.resolve(name)) !== undefined;
+      if (isFound) return ADAPTERS[name](load(name) as unknown);
     }
   }
   const needed = wanted ?? 'ioredis, or: npm install redis';
@@ -79,13 +80,4 @@ function loaders(): NodeJS.Require[] {
   const beside = createRequire(import.meta.url);
   const isNpx = process.env['npm_command'] === 'exec';
   return isNpx ? [beside, createRequire(join(process.cwd(), 'package.json'))] : [beside];
-}
-
-function canResolve(load: NodeJS.Require, name: string): boolean {
-  try {
-    load.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
 }

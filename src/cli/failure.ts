@@ -58,6 +58,15 @@ export function usageOf<T>(call: () => T): T {
   }
 }
 
+/** The result of a call; undefined if the call fails. */
+export function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a client gave up after its time limit. A host may have an error for each address. */
 export function isTimeout(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isTimeout);

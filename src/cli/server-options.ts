@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { Arguments } from './arguments.js';
-import { describe, unexpected, UsageError } from './failure.js';
+import { attempt, describe, unexpected, UsageError } from './failure.js';
 
 /** In the order of preference: ioredis loads in a third of the time. */
 export const CLIENT_PACKAGES = ['ioredis', 'redis'] as const;
@@ -109,9 +109,7 @@ export function showUrl(address: ServerAddress): string {
 }
 
 function decode(source: string, text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new UsageError(`${source}: invalid percent-encoding; write a literal % as %25`);
-  }
+  const decoded = attempt(() => decodeURIComponent(text));
+  if (decoded !== undefined) return decoded;
+  throw new UsageError(`${source}: invalid percent-encoding; write a literal % as %25`);
 }

@@ -7,7 +7,7 @@ import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
 import { namedValues, parseBudget, parseRate } from '../amounts.js';
 import { prefixOf, type ServerSettings, serverSettings } from '../server-options.js';
-import { EXIT, UsageError } from '../failure.js';
+import { attempt, EXIT, UsageError } from '../failure.js';
 import { fit } from '../style.js';
 
 /** The number of open files that most systems allow a program by default. */
@@ -86,16 +86,7 @@ function rateOf(args: Arguments): RateOptions | undefined {
 function descriptorsOf(args: Arguments): number[] {
   return args.texts('pass-fd').map((text) => {
     const fd = parseCount('--pass-fd', text, 3, MOST_DESCRIPTORS - 1);
-    if (isOpen(fd)) return fd;
+    if (attempt(() => fstatSync(fd)) !== undefined) return fd;
     throw new UsageError(`--pass-fd: expected an open file descriptor, got ${fd}`);
   });
-}
-
-function isOpen(fd: number): boolean {
-  try {
-    fstatSync(fd);
-    return true;
-  } catch {
-    return false;
-  }
 }
