@@ -18,7 +18,7 @@ export function synopsisOf(command: string): string {
   return /^Usage: redsem \w+ (.*)/.exec(helpOf(command))?.[1] ?? '';
 }
 
-/** An option of a command, `-u, --url URL…` in the help. An ellipsis: it may be given several times. */
+/** An option, as the help declares it. An ellipsis after its value: it may be given repeatedly. */
 export interface Option {
   readonly name: string;
   readonly short?: string;
