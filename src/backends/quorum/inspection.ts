@@ -17,7 +17,7 @@ export async function inspectNodes(
 ): Promise<InspectReply> {
   const answers = await askAll<ListReply>(quorum, {
     timeoutMs: MAX_NODE_TIMEOUT_MS,
-    send: (node) => node.list(key),
+    ask: (link) => link.call(MAX_NODE_TIMEOUT_MS, (node) => node.list(key)),
     // Also a silent node decides: with its vote a ticket may have a majority.
     isDecided: () => false,
   });

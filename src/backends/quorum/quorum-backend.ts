@@ -172,9 +172,6 @@ export class QuorumBackend implements port.Backend {
    */
   async #drop(call: DropCall): Promise<boolean[]> {
     const quorum = this.#quorum;
-    const retryOn = (node: number): void => {
-      for (const { id, attempt } of call.tickets) quorum.rollBack(node, call.key, id, attempt);
-    };
     const verdictOn = ({ replies }: Answers<DropReply>, i: number): boolean | undefined => {
       const having = nodesWhere(replies, (reply) => reply?.dropped[i] === true);
       const lacking = nodesWhere(replies, (reply) => reply?.dropped[i] === false);
@@ -183,12 +180,8 @@ export class QuorumBackend implements port.Backend {
     };
     const answers = await askAll<DropReply>(quorum, {
       timeoutMs: MAX_NODE_TIMEOUT_MS,
-      send: (node, { timeoutMs }) => node.drop({ ...call, timeoutMs }),
+      ask: (link) => link.drop(call),
       isDecided: (given) => call.tickets.every((_, i) => verdictOn(given, i) !== undefined),
-      onLate: (node, reply) => reply ?? retryOn(node),
-    });
-    answers.errors.forEach((error, node) => {
-      if (error !== undefined) retryOn(node);
     });
     return call.tickets.map((_, i) => {
       const verdict = verdictOn(answers, i);

@@ -41,8 +41,6 @@ export class Quorum {
   attempts = 0;
   /** Each listener gets the first message about its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
-  /** How long a ticket may live on a node that does not answer, as far as this process knows. */
-  #longestTtl = 0;
 
   constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
     const { lists = [[...nodes.keys()]], otherSet = 'refuse' } = settings;
@@ -52,7 +50,7 @@ export class Quorum {
     this.clock = clock;
     this.majorities = new Majorities(lists);
     this.claim = isNamed ? { set, otherSet } : undefined;
-    this.links = nodes.map((node) => new NodeLink(node, clock, this.originOf(false)));
+    this.links = nodes.map((node) => new NodeLink(node, clock));
     this.held = new Tickets(clock);
   }
 
@@ -74,29 +72,24 @@ export class Quorum {
     timeoutMs: number,
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
-    this.#longestTtl = Math.max(this.#longestTtl, subject.ttl);
     for (const each of tickets) each.votes = new Votes(this.majorities, each.votes.permits);
     const answers = await askAll<port.HoldReply>(this, {
       timeoutMs,
-      send: this.#holding(subject, requests),
+      ask: (link) => link.hold(this.#callFor(subject, requests), timeoutMs),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         tickets.forEach(({ votes }, i) => (votes.holdings[node] = reply?.holdings[i]));
         return isDecided(given);
       },
-      onLate: (node, reply) => {
-        if (reply) this.reconcile(node, subject, requests, reply.holdings);
-      },
+      onLate: (node, { holdings }) => this.reconcile(node, subject, requests, holdings),
     });
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
     this.batches.learn(permits, answers);
     return answers;
   }
 
-  #holding({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
-    const { claim } = this;
-    return (node: port.QuorumNode, timing: port.CallTiming) =>
-      node.hold({ key, limit, ttl, ...timing, claim, requests });
+  #callFor({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
+    return { key, limit, ttl, claim: this.claim, requests };
   }
 
   /**
@@ -140,16 +133,16 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
-    const send = this.#holding(subject, requests);
     const reply = await this.links[node]
-      ?.call(nodeTimeout(subject.ttl), send)
+      ?.hold(this.#callFor(subject, requests), nodeTimeout(subject.ttl))
       .catch(() => undefined);
     if (reply) this.reconcile(node, subject, requests, reply.holdings, restores - 1);
   }
 
-  /** Drops on a node a ticket, or an attempt that failed. */
+  /** Drops on a node an attempt that failed. */
   rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.links[node]?.rollBack(key, id, attempt, this.#longestTtl);
+    const call = { key, origin: this.originOf(false), tickets: [{ id, attempt }] };
+    this.links[node]?.drop(call).catch(() => undefined);
   }
 
   /** Throws unless a majority replied. */
@@ -184,7 +177,7 @@ export class Quorum {
   isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
     if (this.#isProvenIn(replies)) return true;
     if (!hasWon && !sets.foreignIn(replies, this.claim).some(Boolean)) return true;
-    return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
+    return this.links.every(({ silence }, node) => silence > 0 || ((pending >> node) & 1) === 0);
   }
 
   /** Whether a majority reports that a ticket was held in this set; true without a set. */
