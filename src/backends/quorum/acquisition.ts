@@ -30,7 +30,6 @@ const MAX_HEADROOM_US = 1000;
  * refused, or must wait.
  */
 export class Acquisition {
-  otherLimit: number | undefined;
   readonly #quorum: Quorum;
   readonly #call: AcquireCall;
   readonly #candidates: readonly Candidate[];
@@ -38,6 +37,7 @@ export class Acquisition {
   /** Slots that a majority names as free, in random order: the next try aims at them. */
   #contested: number[] = [];
   #roundTime = 0;
+  #otherLimit: number | undefined;
 
   constructor(quorum: Quorum, call: AcquireCall) {
     this.#quorum = quorum;
@@ -46,8 +46,11 @@ export class Acquisition {
     this.#candidates = call.requests.map((each) => new Candidate(each, quorum.majorities));
   }
 
-  /** Gives a verdict for each request. Throws unless a majority answered. */
-  async run(): Promise<AcquireVerdict[]> {
+  /**
+   * Sets a verdict for each request. Throws unless a majority answered.
+   * @returns the limit of another caller
+   */
+  async run(verdicts: Map<string, AcquireVerdict>): Promise<number | undefined> {
     const { open } = this.#quorum;
     for (const candidate of this.#candidates) open.set(candidate.request.id, candidate);
     try {
@@ -59,7 +62,8 @@ export class Acquisition {
         contenders = tries < MAX_TRIES ? this.#worthAnotherTry(hasWon) : [];
         if (contenders.length > 0) await this.#pause(tries);
       }
-      return this.#candidates.map(verdictOn);
+      for (const each of this.#candidates) verdicts.set(each.request.id, verdictOn(each));
+      return this.#otherLimit;
     } finally {
       for (const { id } of this.#call.requests) open.delete(id);
     }
@@ -70,7 +74,7 @@ export class Acquisition {
     const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
     const { replies } = answers;
-    this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
+    this.#otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
     const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
     for (const candidate of candidates) {
       candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];

@@ -1,14 +1,14 @@
 import type * as port from '../backend.js';
-import { type Clock, systemClock } from '../../time/clock.js';
-import { QuorumError } from '../../errors.js';
 import { mapKeyOf } from '../map-key.js';
 import { Acquisition } from './acquisition.js';
 import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
 import { type Answers, askAll, MAX_NODE_TIMEOUT_MS, MAX_PERMITS_PER_CALL } from './asking.js';
-import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
-import type { DropCall, DropReply, QuorumNode } from './quorum-node.js';
+import { Quorum } from './quorum.js';
+import type { DropCall, DropReply } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
+
+const QUEUED: port.AcquireVerdict = { kind: 'queued', arrival: undefined };
 
 /** The part of the ttl in which the batches of a call begin. */
 const BATCHES_FRACTION = 1 / 4;
@@ -48,20 +48,9 @@ const BATCHES_FRACTION = 1 / 4;
  *
  * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
-export class QuorumBackend implements port.Backend {
-  readonly clock: Clock;
+export class QuorumBackend extends Quorum implements port.Backend {
   readonly hasNoQueue = true;
   readonly mostPermits: number = MAX_PERMITS_PER_CALL;
-  readonly #quorum: Quorum;
-
-  constructor(
-    nodes: readonly QuorumNode[],
-    clock: Clock = systemClock,
-    settings: QuorumSettings = {},
-  ) {
-    this.clock = clock;
-    this.#quorum = new Quorum(nodes, clock, settings);
-  }
 
   /**
    * Each semaphore has a separate lane: a semaphore that needs more rounds must not delay the
@@ -85,11 +74,9 @@ export class QuorumBackend implements port.Backend {
       otherLimit,
       askAgainAt: undefined,
       verdicts: requests.map(({ id, permits, wait }) => {
-        const verdict = verdicts.get(id);
-        if (verdict !== undefined) return verdict;
-        if (isLate) return { kind: 'late' };
         if (permits > limit) return { kind: 'over', limit };
-        return wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' };
+        const isQueued = wait && !isLate;
+        return verdicts.get(id) ?? (isQueued ? QUEUED : { kind: 'late' });
       }),
     };
   }
@@ -104,9 +91,9 @@ export class QuorumBackend implements port.Backend {
     call: port.AcquireCall,
     verdicts: Map<string, port.AcquireVerdict>,
   ): Promise<number | undefined> {
-    const { open, held, batches } = this.#quorum;
+    const { open, held } = this;
     const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
-    if (renewed.length > 0) await extendTickets(this.#quorum, call, renewed);
+    if (renewed.length > 0) await extendTickets(this, call, renewed);
     for (const { id } of renewed) {
       const ticket = held.get(id);
       if (ticket === undefined) continue;
@@ -117,17 +104,15 @@ export class QuorumBackend implements port.Backend {
     );
     const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
     let otherLimit: number | undefined;
-    for (const requests of batches.split(fresh)) {
-      const acquisition = new Acquisition(this.#quorum, { ...call, requests });
+    for (const requests of this.batches.split(fresh)) {
       try {
-        const given = await acquisition.run();
-        requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
+        const other = await new Acquisition(this, { ...call, requests }).run(verdicts);
+        otherLimit ??= other;
       } catch (error) {
         // The caller must learn of the tickets that earlier batches won.
         if (verdicts.size === 0) throw error;
         break;
       }
-      otherLimit ??= acquisition.otherLimit;
       if (this.clock.monotonic() > until) break;
     }
     return otherLimit;
@@ -137,8 +122,8 @@ export class QuorumBackend implements port.Backend {
     return Promise.all(
       calls.map(async (call) => {
         const extended: boolean[] = [];
-        for (const batch of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await extendTickets(this.#quorum, call, batch)));
+        for (const batch of this.batches.split(call.ids.map((id) => ({ id })))) {
+          extended.push(...(await extendTickets(this, call, batch)));
         }
         return { ...this.#reply(), extended };
       }),
@@ -150,16 +135,16 @@ export class QuorumBackend implements port.Backend {
   }
 
   async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
-    const { open, held, batches } = this.#quorum;
+    const { open, held } = this;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
       const candidate = open.get(id);
       if (candidate !== undefined) candidate.cancelled = true;
       held.release(id);
     }
-    const origin = this.#quorum.originOf(wereHeld);
+    const origin = this.originOf(wereHeld);
     const released: boolean[] = [];
-    for (const tickets of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
+    for (const tickets of this.batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
       released.push(...(await this.#drop({ key: call.key, origin, tickets })));
     }
     return { ...this.#reply(), released };
@@ -171,43 +156,33 @@ export class QuorumBackend implements port.Backend {
    * the background.
    */
   async #drop(call: DropCall): Promise<boolean[]> {
-    const quorum = this.#quorum;
     const verdictOn = ({ replies }: Answers<DropReply>, i: number): boolean | undefined => {
       const having = nodesWhere(replies, (reply) => reply?.dropped[i] === true);
       const lacking = nodesWhere(replies, (reply) => reply?.dropped[i] === false);
-      if (quorum.majorities.reachedBy(having)) return true;
-      return quorum.majorities.possibleWithout(lacking) ? undefined : false;
+      if (this.majorities.reachedBy(having)) return true;
+      return this.majorities.possibleWithout(lacking) ? undefined : false;
     };
-    const answers = await askAll<DropReply>(quorum, {
+    const answers = await askAll<DropReply>(this, {
       timeoutMs: MAX_NODE_TIMEOUT_MS,
       ask: (link) => link.drop(call),
       isDecided: (given) => call.tickets.every((_, i) => verdictOn(given, i) !== undefined),
     });
     return call.tickets.map((_, i) => {
       const verdict = verdictOn(answers, i);
-      if (verdict === undefined) throw quorum.errorFor(answers);
+      if (verdict === undefined) throw this.errorFor(answers);
       return verdict;
     });
   }
 
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return inspectNodes(this.#quorum, call);
-  }
-
-  onHazard(key: port.SemaphoreKey, listener: HazardListener): () => void {
-    return this.#quorum.onHazard(key, listener);
+    return inspectNodes(this, call);
   }
 
   /** A single node in danger endangers no majority yet, but is reported. */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
-    const { links } = this.#quorum;
-    const found = await Promise.all(links.map(async ({ node }) => node.findHazard?.(key)));
+    const found = await Promise.all(this.links.map(async ({ node }) => node.findHazard?.(key)));
     const index = found.findIndex((hazard) => hazard !== undefined);
     return index < 0 ? undefined : `node ${index}: ${found[index]}`;
-  }
-
-  isRetryable(error: unknown): boolean {
-    return !(error instanceof QuorumError) || this.#quorum.isRetryable(error);
   }
 
   /**

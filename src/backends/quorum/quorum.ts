@@ -1,5 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
-import { type Clock, randomBy } from '../../time/clock.js';
+import { type Clock, randomBy, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { mapKeyOf } from '../map-key.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
@@ -42,7 +42,11 @@ export class Quorum {
   /** Each listener gets the first message about its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
 
-  constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
+  constructor(
+    nodes: readonly port.QuorumNode[],
+    clock: Clock = systemClock,
+    settings: QuorumSettings = {},
+  ) {
     const { lists = [[...nodes.keys()]], otherSet = 'refuse' } = settings;
     const names = settings.names ?? nodes.map(({ name }) => name);
     const isNamed = names.every((name) => name !== undefined);
@@ -196,8 +200,9 @@ export class Quorum {
   }
 
   /** Whether a majority may answer when the nodes that failed are asked again. */
-  isRetryable({ reasons }: QuorumError): boolean {
-    const final = nodesWhere(reasons, (reason, node) => {
+  isRetryable(error: unknown): boolean {
+    if (!(error instanceof QuorumError)) return true;
+    const final = nodesWhere(error.reasons, (reason, node) => {
       return reason !== undefined && this.links[node]?.node.isRetryable(reason) === false;
     });
     return this.majorities.possibleWithout(final);
