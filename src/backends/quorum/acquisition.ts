@@ -102,20 +102,13 @@ export class Acquisition {
       const slots = this.#contested.splice(0, candidate.request.permits);
       return { ...this.#requestOf(candidate, 'take'), slots, token: first + i };
     });
-    return this.#hold(candidates, requests, (answers) => this.#isDecided(candidates, answers));
+    const isDecided = (answers: Answers<HoldReply>) => this.#isDecided(candidates, answers);
+    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #requestOf({ request, attempt, slots }: Candidate, mode: HoldRequest['mode']): HoldRequest {
     const { id, permits } = request;
     return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
-  }
-
-  #hold(
-    candidates: readonly Candidate[],
-    requests: readonly HoldRequest[],
-    isDecided: (answers: Answers<HoldReply>) => boolean,
-  ): Promise<Answers<HoldReply>> {
-    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
@@ -152,22 +145,22 @@ export class Acquisition {
       const requests = open.map((winner, i) => {
         return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });
-      await this.#hold(open, requests, ({ pending }) =>
+      const isDecided = ({ pending }: Answers<HoldReply>) =>
         open.every(({ votes, slots }) => {
           return votes.tokenWith(slots) !== undefined || !votes.canAgree(slots, pending);
-        }),
-      );
+        });
+      await this.#quorum.hold(this.#call, requests, open, this.#timeLeft(), isDecided);
     }
   }
 
   /** Keeps the winners that are valid, and puts them on the nodes that gave them other slots. */
   #conclude(winners: readonly Candidate[], answers: Answers<HoldReply>): void {
-    const { clock, held, links } = this.#quorum;
+    const { clock, open, held, links } = this.#quorum;
     const { label } = this.#call;
     for (const winner of winners) {
-      const { request, attempt, slots, token, cancelled } = winner;
+      const { request, attempt, slots, token } = winner;
       const validity = this.#validity();
-      if (validity <= 0 || cancelled) this.#giveUp(winner, 'late', answers);
+      if (validity <= 0 || !open.has(request.id)) this.#giveUp(winner, 'late', answers);
       else if (token === undefined) this.#giveUp(winner, 'split', answers);
       else {
         winner.progress = 'won';
@@ -218,12 +211,12 @@ export class Acquisition {
    */
   #worthAnotherTry(hasWon: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
-    const { clock } = this.#quorum;
+    const { clock, open } = this.#quorum;
     const isLate = elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION;
     if (isLate || clock.monotonic() > notAfter) return [];
     return this.#candidates.filter(
-      ({ progress, cancelled, request }) =>
-        progress === 'split' && !cancelled && !(hasWon && request.wait),
+      ({ progress, request }) =>
+        progress === 'split' && open.has(request.id) && !(hasWon && request.wait),
     );
   }
 

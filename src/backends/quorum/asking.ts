@@ -8,12 +8,15 @@ import { LateCallError } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
 /** The shortest and the longest time that a node has for a call. */
-export const MIN_NODE_TIMEOUT_MS = 50;
+const MIN_NODE_TIMEOUT_MS = 50;
 export const MAX_NODE_TIMEOUT_MS = 1000;
 
-/** How long a node may take for a call about tickets with this ttl, in milliseconds. */
-export function nodeTimeout(ttl: number): number {
-  return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
+/**
+ * How long a node may take for a call about tickets with this ttl, in milliseconds. `calls`: how
+ * many of them fit into the ttl.
+ */
+export function nodeTimeout(ttl: number, calls = 10): number {
+  return Math.min(Math.max(ttl / calls, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
 }
 
 /** The first pause between two rollbacks; pauses double up to the longest time of a call. */

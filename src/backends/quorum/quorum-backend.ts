@@ -138,8 +138,7 @@ export class QuorumBackend extends Quorum implements port.Backend {
     const { open, held } = this;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
-      const candidate = open.get(id);
-      if (candidate !== undefined) candidate.cancelled = true;
+      open.delete(id);
       held.release(id);
     }
     const origin = this.originOf(wereHeld);

@@ -33,7 +33,7 @@ export class Quorum {
   readonly majorities: Majorities;
   /** Undefined if the nodes have no names, so that no sets can be compared. */
   readonly claim: port.SetClaim | undefined;
-  /** The requests that try to win a majority, by id. */
+  /** The requests that try to win a majority and were not released meanwhile, by id. */
   readonly open: Map<string, Candidate> = new Map();
   readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
@@ -135,7 +135,7 @@ export class Quorum {
       const pauseMs = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
       await new Promise<void>((resolve) => this.clock.schedule(resolve, pauseMs, false));
     }
-    const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
+    const requests = ids.flatMap((id) => this.held.requestFor(id) ?? []);
     if (requests.length === 0) return;
     const reply = await this.links[node]
       ?.hold(this.#callFor(subject, requests), nodeTimeout(subject.ttl))

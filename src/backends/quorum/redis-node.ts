@@ -212,14 +212,16 @@ function linesIn(name: string, reply: unknown, semaphores: number): Line[] {
 function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
   const [now = '', cursor = '', lines] = textOf(reply).split('|');
   if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);
+  const time = milliseconds(now);
   const tickets = list(lines).map((line): port.NodeTicket => {
     const [id = '', expiry = '', slots = '', token, attempt, granted = '', label = ''] =
       line.split(' ');
-    const dates = { expiresAt: milliseconds(expiry), grantedAt: milliseconds(granted) };
+    const expiresIn = milliseconds(expiry) - time;
+    const heldFor = Math.max(0, time - milliseconds(granted));
     const holding = holdingIn(slots, token, attempt);
-    return { id, ...holding, ...dates, label: decodeURIComponent(label) };
+    return { id, ...holding, expiresIn, heldFor, label: decodeURIComponent(label) };
   });
-  return { time: milliseconds(now), cursor, tickets };
+  return { time, cursor, tickets };
 }
 
 function holdingIn(slots: string, token?: string, attempt?: string): port.Holding {
