@@ -8,8 +8,6 @@ import { Quorum } from './quorum.js';
 import type { DropCall, DropReply } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
-const QUEUED: port.AcquireVerdict = { kind: 'queued', arrival: undefined };
-
 /** The part of the ttl in which the batches of a call begin. */
 const BATCHES_FRACTION = 1 / 4;
 
@@ -64,58 +62,44 @@ export class QuorumBackend extends Quorum implements port.Backend {
     return Promise.all(calls.map((call) => this.#acquire(call)));
   }
 
-  async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
-    const { limit, notAfter = Infinity, requests } = call;
-    const verdicts = new Map<string, port.AcquireVerdict>();
-    const isLate = this.clock.monotonic() > notAfter;
-    const otherLimit = isLate ? undefined : await this.#serve(call, verdicts);
-    return {
-      ...this.#reply(),
-      otherLimit,
-      askAgainAt: undefined,
-      verdicts: requests.map(({ id, permits, wait }) => {
-        if (permits > limit) return { kind: 'over', limit };
-        const isQueued = wait && !isLate;
-        return verdicts.get(id) ?? (isQueued ? QUEUED : { kind: 'late' });
-      }),
-    };
-  }
-
   /**
    * Gives an id that was granted before its ticket again. Takes tickets for the other ids in
    * batches, while their leases have hardly begun: the caller asks again for the rest. An id that
    * another call is taking gets its verdict from that call.
-   * @returns the limit of another caller
    */
-  async #serve(
-    call: port.AcquireCall,
-    verdicts: Map<string, port.AcquireVerdict>,
-  ): Promise<number | undefined> {
-    const { open, held } = this;
-    const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
+  async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
+    const { limit, ttl, notAfter = Infinity, requests } = call;
+    const { open, held, clock } = this;
+    const verdicts = new Map<string, port.AcquireVerdict>();
+    const renewed = requests.filter(({ id }) => held.get(id) !== undefined);
     if (renewed.length > 0) await extendTickets(this, call, renewed);
     for (const { id } of renewed) {
       const ticket = held.get(id);
       if (ticket === undefined) continue;
       verdicts.set(id, { kind: 'granted', fencingToken: ticket.token, slots: ticket.slots });
     }
-    const fresh = call.requests.filter(
-      ({ id, permits }) => permits <= call.limit && !verdicts.has(id) && !open.has(id),
+    const fresh = requests.filter(
+      ({ id, permits }) => permits <= limit && !verdicts.has(id) && !open.has(id),
     );
-    const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
+    const until = Math.min(notAfter, clock.monotonic() + ttl * BATCHES_FRACTION);
     let otherLimit: number | undefined;
-    for (const requests of this.batches.split(fresh)) {
+    for (const batch of this.batches.split(fresh)) {
+      if (clock.monotonic() > until) break;
       try {
-        const other = await new Acquisition(this, { ...call, requests }).run(verdicts);
+        const other = await new Acquisition(this, { ...call, requests: batch }).run(verdicts);
         otherLimit ??= other;
       } catch (error) {
         // The caller must learn of the tickets that earlier batches won.
         if (verdicts.size === 0) throw error;
         break;
       }
-      if (this.clock.monotonic() > until) break;
     }
-    return otherLimit;
+    const verdictOn = ({ id, permits, wait }: port.TicketRequest): port.AcquireVerdict => {
+      if (permits > limit) return { kind: 'over', limit };
+      return verdicts.get(id) ?? (wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' });
+    };
+    const all = requests.map(verdictOn);
+    return { ...this.#reply(), otherLimit, askAgainAt: undefined, verdicts: all };
   }
 
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
