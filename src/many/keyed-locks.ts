@@ -26,8 +26,8 @@ export abstract class KeyedLocks<
   Keys,
   Held extends Handle | CompositeHandle,
   Options,
-  TryOptions extends unknown[],
   Events extends Record<keyof Events, unknown[]>,
+  TryOptions extends unknown[] = [],
 > extends EventEmitter<Events> {
   /** As given to the constructor. */
   readonly name: string;

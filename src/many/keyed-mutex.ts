@@ -63,17 +63,10 @@ export type Keys = string | readonly string[];
  * so callers that name them in different orders never deadlock. A holder of a key that asks for
  * another key in a second call may deadlock: take all keys in one call.
  */
-export class KeyedMutex extends KeyedLocks<
-  Keys,
-  KeyedHandle,
-  KeyedAcquireOptions,
-  [],
-  KeyedMutexEvents
-> {
+export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, KeyedMutexEvents> {
   readonly #resolved: ResolvedOptions;
   readonly #stripes: number | undefined;
   #stripesNotedAt = -Infinity;
-  #otherStripes: number | undefined;
 
   /**
    * @param target as for a `Semaphore`
@@ -153,24 +146,22 @@ export class KeyedMutex extends KeyedLocks<
   }
 
   async #compareStripes(): Promise<void> {
-    const own = this.#stripes ?? 0;
     const { clock, prefix } = this.#resolved;
     const now = clock.monotonic();
-    if (now - this.#stripesNotedAt > HALF_DAY) {
-      this.#stripesNotedAt = now;
-      const key = { prefix, name: `keyed:${this.name}` };
-      try {
-        const noted = await backendOf(this.target).noteStripes?.(key, own);
-        this.#otherStripes = noted?.find((stripes) => stripes !== own);
-      } catch {
-        // The caller holds its keys all the same.
-        this.#otherStripes = undefined;
-      }
-    }
-    if (this.#otherStripes === undefined) return;
-    const [mine, others] = [this.#stripes ?? 'no', this.#otherStripes || 'none'];
-    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
-    this.report({ code: 'STRIPES_MISMATCH', message });
+    if (now - this.#stripesNotedAt <= HALF_DAY) return;
+    this.#stripesNotedAt = now;
+    const own = this.#stripes ?? 0;
+    const key = { prefix, name: `keyed:${this.name}` };
+    // If it fails, the caller holds its keys all the same.
+    const noted = await backendOf(this.target)
+      .noteStripes?.(key, own)
+      .catch(() => []);
+    const other = noted?.find((stripes) => stripes !== own);
+    if (other === undefined) return;
+    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${own || 'no'} stripes here and ${other || 'none'} elsewhere: the two do not exclude each other`;
+    const hasListener = this.report({ code: 'STRIPES_MISMATCH', message });
+    // A listener may come later.
+    if (!hasListener) this.#stripesNotedAt = -Infinity;
   }
 
   /**

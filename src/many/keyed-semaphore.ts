@@ -51,8 +51,8 @@ export class KeyedSemaphore extends KeyedLocks<
   string,
   Handle,
   AcquireOptions,
-  [options?: TryAcquireOptions],
-  KeyedSemaphoreEvents
+  KeyedSemaphoreEvents,
+  [options?: TryAcquireOptions]
 > {
   readonly #limit: number | ((key: string) => number);
   readonly #hasRate: boolean;
@@ -94,14 +94,10 @@ export class KeyedSemaphore extends KeyedLocks<
   }
 
   #semaphoreOf(key: string): Semaphore {
-    return this.semaphore(this.nameOf('key', key), this.#limitOf(key));
-  }
-
-  #limitOf(key: string): number {
-    if (typeof this.#limit === 'number') return this.#limit;
-    const limit: unknown = this.#limit(key);
+    const name = this.nameOf('key', key);
+    const limit: unknown = typeof this.#limit === 'function' ? this.#limit(key) : this.#limit;
     // The check below refuses an async function, and then its rejection is no news.
     if (limit instanceof Promise) limit.catch(() => undefined);
-    return checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate);
+    return this.semaphore(name, checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate));
   }
 }

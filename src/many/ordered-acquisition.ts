@@ -23,7 +23,7 @@ export interface AcquisitionDeadline {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The time of the acquisition is over; its caller gets an `AcquireTimeoutError`. */
+/** The time of the acquisition was over before the answer to a call. */
 class DeadlineExceeded extends Error {}
 
 /** How many shares are tried together after a wait; doubled after each round without a wait. */
@@ -49,6 +49,8 @@ export class OrderedAcquisition {
   /** Ends every call under way: at the deadline, with the caller's signal, after a final error. */
   readonly #end = new AbortController();
   #attempts = 0;
+  /** When the last call left. */
+  #sent = 0;
 
   /**
    * @throws {RangeError} when two semaphores have the same name: no order that all processes share
@@ -96,7 +98,9 @@ export class OrderedAcquisition {
       signal?.throwIfAborted();
       return await work();
     } catch (reason) {
-      const error = reason instanceof DeadlineExceeded ? this.#timeoutError() : reason;
+      const isOver = reason instanceof DeadlineExceeded;
+      if (isOver) this.lastError ??= new CallTimeoutError(clock.monotonic() - this.#sent);
+      const error = isOver ? this.#timeoutError() : reason;
       // The caller does not wait for it: its rejection is due now.
       void this.#giveBack(this.shares);
       throw error;
@@ -108,8 +112,8 @@ export class OrderedAcquisition {
 
   /** True: all permits are held. False: a permit was not free, and none is held. */
   async #tryInOneCall(): Promise<boolean | 'unable'> {
-    const sent = this.#deadline.clock.monotonic();
     const { signal } = this.#end;
+    this.#sent = this.#deadline.clock.monotonic();
     try {
       const handles = await Semaphore.tryTogether(this.shares, signal);
       if (handles === 'unable') return handles;
@@ -118,17 +122,12 @@ export class OrderedAcquisition {
       return handles !== null;
     } catch (error) {
       this.#attempts += 1;
-      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || signal.aborted) throw error;
       this.lastError = error.cause ?? error;
-      // Tries for each share alone show which semaphore failed, and may succeed.
-      return this.#isSilent ? false : 'unable';
+      // Tries for each share alone show which semaphore failed, and may succeed. Without an answer
+      // they would take as long again.
+      return this.lastError instanceof CallTimeoutError ? false : 'unable';
     }
-  }
-
-  /** No answer ends a single try: another try would take as long again. */
-  get #isSilent(): boolean {
-    return this.lastError instanceof CallTimeoutError;
   }
 
   /**
@@ -136,6 +135,7 @@ export class OrderedAcquisition {
    * An impatient try begins with the first share alone, as every other does: one gets through.
    */
   async #takeInOrder(isPatient: boolean): Promise<boolean> {
+    const { clock, timeout } = this.#deadline;
     let window = isPatient ? this.shares.length : 1;
     for (;;) {
       const lost = this.shares.filter(({ handle }) => handle?.held === false);
@@ -149,10 +149,12 @@ export class OrderedAcquisition {
       const busy = first.find(({ handle }) => handle === undefined);
       window = isPatient ? 2 * window : Infinity;
       if (busy === undefined) continue;
-      if (this.#isSilent && !isPatient) return false;
+      if (this.lastError instanceof CallTimeoutError && !isPatient) return false;
       const givingBack = this.#giveBack(this.shares.slice(this.shares.indexOf(busy)));
       if (isPatient) {
-        await this.#wait(busy);
+        const left = this.#started + timeout - clock.monotonic();
+        // The semaphore's own timeout ends it, because the error of that has a cause.
+        if (left <= 0 || !(await this.#take(busy, left))) throw this.#timeoutError();
         window = SMALL_WINDOW;
       } else {
         await givingBack;
@@ -170,7 +172,7 @@ export class OrderedAcquisition {
   async #take(share: Share, timeout = 0): Promise<boolean> {
     const { semaphore, permits } = share;
     const { signal } = timeout === 0 ? this.#end : this.#deadline;
-    const sent = this.#deadline.clock.monotonic();
+    this.#sent = this.#deadline.clock.monotonic();
     if (timeout === 0) this.#attempts += 1;
     try {
       share.handle = await semaphore.acquire({ timeout, permits, signal });
@@ -181,23 +183,10 @@ export class OrderedAcquisition {
         this.lastError = error.cause ?? this.lastError;
         return false;
       }
-      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       // The tries beside it are no longer wanted.
       this.#end.abort(error);
       throw error;
     }
-  }
-
-  /** The deadline has come before the answer to a call. */
-  #noteSilence(sent: number): void {
-    this.lastError ??= new CallTimeoutError(this.#deadline.clock.monotonic() - sent);
-  }
-
-  async #wait(share: Share): Promise<void> {
-    const left = this.#started + this.#deadline.timeout - this.#deadline.clock.monotonic();
-    // The semaphore's own timeout ends it, because the error of that has a cause.
-    if (left > 0 && (await this.#take(share, left))) return;
-    throw new DeadlineExceeded();
   }
 
   /**
