@@ -45,8 +45,7 @@ export async function acquireAll(
   const given = sharesOf(semaphores);
   const { timeout, signal } = resolveAcquire(options, OPTIONS);
   const { clock = systemClock } = typeof options === 'object' ? options : {};
-  const deadline = { clock: checkClock(clock), timeout, signal };
-  const acquisition = new OrderedAcquisition(given, deadline);
+  const acquisition = new OrderedAcquisition(given, { clock: checkClock(clock), timeout, signal });
   await acquisition.acquire();
   const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
   return new CompositeHandle(name, given, acquisition.shares);

@@ -159,9 +159,8 @@ export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, K
     const other = noted?.find((stripes) => stripes !== own);
     if (other === undefined) return;
     const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${own || 'no'} stripes here and ${other || 'none'} elsewhere: the two do not exclude each other`;
-    const hasListener = this.report({ code: 'STRIPES_MISMATCH', message });
     // A listener may come later.
-    if (!hasListener) this.#stripesNotedAt = -Infinity;
+    if (!this.report({ code: 'STRIPES_MISMATCH', message })) this.#stripesNotedAt = -Infinity;
   }
 
   /**

@@ -145,7 +145,9 @@ export class OrderedAcquisition {
       if (missing.length === 0) return true;
       const first = missing.slice(0, window);
       // A single share is waited for at once.
-      if (first.length > 1) await this.#tryEach(first);
+      const tries = first.length > 1 ? first.map((share) => this.#take(share)) : [];
+      const outcomes = await Promise.allSettled(tries);
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       const busy = first.find(({ handle }) => handle === undefined);
       window = isPatient ? 2 * window : Infinity;
       if (busy === undefined) continue;
@@ -161,11 +163,6 @@ export class OrderedAcquisition {
         if (!(await this.#take(busy))) return false;
       }
     }
-  }
-
-  async #tryEach(shares: readonly Share[]): Promise<void> {
-    const outcomes = await Promise.allSettled(shares.map((share) => this.#take(share)));
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   /** By default one try. */
@@ -202,12 +199,10 @@ export class OrderedAcquisition {
   #timeoutError(): AcquireTimeoutError {
     const { clock, timeout } = this.#deadline;
     const missing = this.shares.find(({ handle }) => handle === undefined);
-    const name = missing?.semaphore.name ?? '';
+    const { name = '', heldHere }: Partial<Semaphore> = missing?.semaphore ?? {};
     const waited = clock.monotonic() - this.#started;
-    return new AcquireTimeoutError(
-      { name, timeout, waited, attempts: this.#attempts, heldHere: missing?.semaphore.heldHere },
-      this.lastError,
-    );
+    const facts = { name, timeout, waited, attempts: this.#attempts, heldHere };
+    return new AcquireTimeoutError(facts, this.lastError);
   }
 }
 
@@ -220,7 +215,6 @@ function inOrder(shares: ReadonlySet<Share>): Share[] {
   named.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
   const twice = named.find(({ bytes }, i) => named[i + 1]?.bytes.equals(bytes) === true);
   if (twice === undefined) return named.map(({ share }) => share);
-  throw rangeError(
-    `semaphores: expected one semaphore of each name, got two of ${JSON.stringify(twice.share.semaphore.name)}`,
-  );
+  const name = JSON.stringify(twice.share.semaphore.name);
+  throw rangeError(`semaphores: expected one semaphore of each name, got two of ${name}`);
 }
