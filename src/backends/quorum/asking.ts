@@ -51,6 +51,8 @@ export class NodeLink {
   readonly #serverClock: ServerClock;
   /** The oldest call since the last answer. */
   #unanswered: { readonly since: number; readonly timeoutMs: number } | undefined;
+  /** A call has failed after its time was over, and no call was answered since. */
+  #isFailing = false;
   #lastSent = -Infinity;
   /** How long the last answered call took. */
   #took = 0;
@@ -75,11 +77,13 @@ export class NodeLink {
     return this.#serverClock.latestIn(this.#took) ?? 0;
   }
 
-  /**
-   * How old the oldest overdue call is, in milliseconds, whatever the client did with that call
-   * later; 0: no call is overdue.
-   */
-  get silence(): number {
+  /** The node has not answered a call in time, whatever the client did with that call later. */
+  get isSilent(): boolean {
+    return this.#isFailing || this.#silence > 0;
+  }
+
+  /** How old the oldest overdue call is, in milliseconds; 0: no call is overdue. */
+  get #silence(): number {
     const { since = Infinity, timeoutMs = 0 } = this.#unanswered ?? {};
     const silence = this.#clock.monotonic() - since;
     return silence > timeoutMs ? silence : 0;
@@ -95,12 +99,11 @@ export class NodeLink {
     send: (node: port.QuorumNode, timing: port.CallTiming) => Promise<Reply>,
   ): Promise<Reply> {
     const sent = instant(this.#clock);
-    const { silence } = this;
+    const silence = this.#silence;
     if (silence > 0 && sent.monotonic - this.#lastSent < timeoutMs) {
       throw new SilentNodeError(silence);
     }
-    const open = { since: sent.monotonic, timeoutMs };
-    this.#unanswered ??= open;
+    this.#unanswered ??= { since: sent.monotonic, timeoutMs };
     this.#lastSent = sent.monotonic;
     try {
       const notAfter = this.#serverClock.latestIn(timeoutMs);
@@ -109,7 +112,8 @@ export class NodeLink {
       return reply;
     } catch (error) {
       if (error instanceof LateCallError) this.#answered(sent, error.time, timeoutMs);
-      else this.#unanswered = this.#clock.monotonic() - open.since > timeoutMs ? open : undefined;
+      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#isFailing = true;
+      else this.#unanswered = undefined;
       throw error;
     }
   }
@@ -117,6 +121,7 @@ export class NodeLink {
   #answered(sent: Instant, time: number, timeoutMs: number): void {
     // The node is there: earlier calls that are still open were lost on their way.
     this.#unanswered = undefined;
+    this.#isFailing = false;
     this.#serverClock.observe(sent, time);
     // The node refuses a call that arrives after its timeout, so no more time counts.
     this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);

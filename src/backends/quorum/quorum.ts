@@ -181,7 +181,7 @@ export class Quorum {
   isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
     if (this.#isProvenIn(replies)) return true;
     if (!hasWon && !sets.foreignIn(replies, this.claim).some(Boolean)) return true;
-    return this.links.every(({ silence }, node) => silence > 0 || ((pending >> node) & 1) === 0);
+    return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
   }
 
   /** Whether a majority reports that a ticket was held in this set; true without a set. */
