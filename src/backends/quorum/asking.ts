@@ -170,9 +170,9 @@ export class NodeLink {
     let sent = 0;
     for (const [ticket, { key, origin, id, attempt, until }] of this.#failed) {
       if (sent === MOST_RETRIES) return;
-      sent += 1;
       this.#failed.delete(ticket);
       if (until <= this.#clock.monotonic()) continue;
+      sent += 1;
       this.drop({ key, origin, tickets: [{ id, attempt }] }, until).catch(() => undefined);
     }
   }
