@@ -6,13 +6,13 @@ import { count, duration, rate } from './format.js';
 /** assets.ts puts the chart library before this script. */
 declare const uPlot: typeof Chart;
 
-type Line = readonly [
-  name: string,
-  of: Exclude<keyof HistoryPoint, 't'>,
+interface Line {
+  readonly name: string;
+  readonly of: Exclude<keyof HistoryPoint, 't'>;
   /** A custom property of style.css. */
-  color: string,
-  shape?: 'dashed' | 'filled',
-];
+  readonly color: string;
+  readonly shape?: 'dashed' | 'filled';
+}
 
 interface History {
   readonly title: string;
@@ -22,17 +22,17 @@ interface History {
   readonly leastMax?: number;
 }
 
-const HELD: Line = ['held', 'held', '--held', 'filled'];
-const LIMIT: Line = ['limit', 'limit', '--faint', 'dashed'];
-const WAITING: Line = ['waiting', 'waiting', '--full', 'filled'];
-const GRANTS: Line = ['per second', 'grantsPerSecond', '--good', 'filled'];
-const P50: Line = ['p50', 'waitP50', '--held'];
-const P99: Line = ['p99', 'waitP99', '--over', 'dashed'];
+const HELD: Line = { name: 'held', of: 'held', color: '--held', shape: 'filled' };
+const LIMIT: Line = { name: 'limit', of: 'limit', color: '--faint', shape: 'dashed' };
+const WAITING: Line = { name: 'waiting', of: 'waiting', color: '--full', shape: 'filled' };
+const RATE: Line = { name: 'per second', of: 'grantsPerSecond', color: '--good', shape: 'filled' };
+const P50: Line = { name: 'p50', of: 'waitP50', color: '--held' };
+const P99: Line = { name: 'p99', of: 'waitP99', color: '--over', shape: 'dashed' };
 
 const HISTORIES: readonly History[] = [
   { title: 'Permits', format: count, lines: [HELD, LIMIT] },
   { title: 'Queue', format: count, lines: [WAITING] },
-  { title: 'Grants', format: rate, lines: [GRANTS] },
+  { title: 'Grants', format: rate, lines: [RATE] },
   { title: 'Wait', format: duration, lines: [P50, P99], leastMax: 10 },
 ];
 
@@ -66,13 +66,13 @@ function makeChart(history: History): ShowPoints {
   }).observe(area);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plot.redraw());
   return (points, min, max) => {
-    const values = lines.map(([, of]) =>
+    const values = lines.map(({ of }) =>
       points.map((point, nth) => (isAfterGap(point, points[nth - 1]) ? null : point[of])),
     );
     plot.setData([points.map(({ t }) => t / 1000), ...values], false);
     plot.setScale('x', { min: min / 1000, max: max / 1000 });
     // For screen readers.
-    const summary = lines.map(([name], nth) => {
+    const summary = lines.map(({ name }, nth) => {
       const highest = Math.max(0, ...(values[nth] ?? []).map((value) => value ?? 0));
       return `${name} ${format(lastOf(values[nth]))}, at most ${format(highest)}`;
     });
@@ -97,8 +97,8 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
     legend: {
       mount: (_plot, legend) => head.append(legend),
       markers: {
-        stroke: (_plot, nth) => `var(${lines[nth - 1]?.[2]})`,
-        dash: (_plot, nth) => (lines[nth - 1]?.[3] === 'dashed' ? 'dashed' : 'solid'),
+        stroke: (_plot, nth) => `var(${lines[nth - 1]?.color})`,
+        dash: (_plot, nth) => (lines[nth - 1]?.shape === 'dashed' ? 'dashed' : 'solid'),
       },
     },
     padding: [6, 8, 0, 0],
@@ -112,7 +112,7 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
   };
 }
 
-function seriesOf([name, , property, shape]: Line, format: History['format']): Chart.Series {
+function seriesOf({ name, color: property, shape }: Line, format: History['format']): Chart.Series {
   return {
     label: name,
     // The value at the pointer, else the last value.
