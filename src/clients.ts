@@ -1,5 +1,5 @@
 import type { Backend } from './backends/backend.js';
-import { text } from './options.js';
+import { checkType, rangeError, text, typeError } from './arguments/validation.js';
 import { MOST_NODES } from './backends/quorum/votes.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
@@ -13,7 +13,6 @@ import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
-import { checkType, rangeError, typeError } from './arguments/validation.js';
 import { checkOptions } from './arguments/known-options.js';
 
 /**

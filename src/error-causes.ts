@@ -1,6 +1,5 @@
 import { CallTimeoutError } from './time/call-timeout.js';
-import { withoutCredentials } from './arguments/credentials.js';
-import { formatValue, shown } from './arguments/shown.js';
+import { formatValue, shown, withoutCredentials } from './arguments/shown.js';
 
 /** Which semaphore an error is about. */
 export interface ErrorSubject {

@@ -1,4 +1,4 @@
-import { resolveCosts } from './arguments/budgets.js';
+import { resolveCosts } from './arguments/resolve.js';
 import { checkOptions } from './arguments/known-options.js';
 import { quoted, showAs } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';

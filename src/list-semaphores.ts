@@ -2,7 +2,7 @@ import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
-import { checkPrefix, resolveRetry } from './options.js';
+import { checkPrefix, resolveRetry } from './arguments/resolve.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './arguments/known-options.js';
 

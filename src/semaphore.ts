@@ -9,21 +9,8 @@ import { acquireTogether } from './core/together.js';
 import { runHolding } from './core/use.js';
 import { ClosedError, HandleLostError, type HeldHere } from './errors.js';
 import { checkHandleData, Handle, type HandleData, type Warn } from './handle.js';
-import {
-  type AcquireOptions,
-  checkFunction,
-  checkName,
-  type CloseOptions,
-  type RateOptions,
-  resolveAcquire,
-  resolveClose,
-  resolveGroupLimit,
-  resolveOptions,
-  resolveRate,
-  resolveTry,
-  type SemaphoreOptions,
-  type TryAcquireOptions,
-} from './options.js';
+import type * as user from './options.js';
+import * as args from './arguments/resolve.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
   PoolReports,
@@ -32,14 +19,11 @@ import type {
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry } from './telemetry.js';
-import { type BudgetOptions, checkBudgetName, resolveBudget } from './arguments/budgets.js';
-import { integer } from './arguments/numbers.js';
+import { checkName, integer, rangeError } from './arguments/validation.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
-import { withoutCredentials } from './arguments/credentials.js';
-import { showAs } from './arguments/shown.js';
+import { showAs, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
-import { rangeError } from './arguments/validation.js';
 
 interface PermitsOf {
   readonly semaphore: Semaphore;
@@ -84,11 +68,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options the limit, which is required, and options with defaults
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
-  constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
+  constructor(target: RedisTarget | Backend, name: string, options: user.SemaphoreOptions) {
     super();
     const backend = backendOf(target);
     this.name = checkName(name);
-    const resolved = resolveOptions(options, backend.clock);
+    const resolved = args.resolveOptions(options, backend.clock);
     const key = { prefix: resolved.prefix, name };
     this.#link = new SemaphoreLink(backendFor(backend, resolved), key, resolved);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
@@ -102,8 +86,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /** @internal A semaphore that reports its warnings only to `pool`. */
-  static pooled(pool: PoolReports, ...args: ConstructorParameters<typeof Semaphore>): Semaphore {
-    const semaphore = new Semaphore(...args);
+  static pooled(pool: PoolReports, ...given: ConstructorParameters<typeof Semaphore>): Semaphore {
+    const semaphore = new Semaphore(...given);
     semaphore.#pool = pool;
     semaphore.#watchCalls();
     return semaphore;
@@ -137,7 +121,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws the signal's reason when it aborts
    */
-  acquire(options?: number | AcquireOptions): Promise<Handle> {
+  acquire(options?: number | user.AcquireOptions): Promise<Handle> {
     if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
     const { timeout = Infinity, permits } =
       typeof options === 'number' ? { timeout: options } : (options ?? {});
@@ -149,10 +133,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   // Not an async function, because each promise costs time on this path.
-  #acquire(options?: number | AcquireOptions): Promise<Handle> {
+  #acquire(options?: number | user.AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
-      const params = resolveAcquire(options, undefined, this.#link.options.budgets);
+      const params = args.resolveAcquire(options, undefined, this.#link.options.budgets);
       params.signal?.throwIfAborted();
       checkRequest(this.#link.backend, params);
       // A user's clock may throw.
@@ -173,14 +157,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  tryAcquire(options?: TryAcquireOptions): Promise<Handle | null> {
+  tryAcquire(options?: user.TryAcquireOptions): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
     return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
-  async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
+  async #tryAcquire(options: user.TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
-    const wanted = resolveTry(options, this.#link.options.budgets);
+    const wanted = args.resolveTry(options, this.#link.options.budgets);
     checkRequest(this.#link.backend, wanted);
     const lease = await this.#link.acquire(wanted);
     return lease === undefined ? null : this.#keep(lease);
@@ -230,9 +214,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async use<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: number | AcquireOptions,
+    options?: number | user.AcquireOptions,
   ): Promise<T> {
-    checkFunction('fn', fn);
+    args.checkFunction('fn', fn);
     return runHolding(await this.acquire(options), fn);
   }
 
@@ -243,9 +227,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async tryUse<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: TryAcquireOptions,
+    options?: user.TryAcquireOptions,
   ): Promise<TryUseResult<T>> {
-    checkFunction('fn', fn);
+    args.checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
     if (handle === null) return { ran: false };
     return { ran: true, result: await runHolding(handle, fn) };
@@ -311,8 +295,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  async setRate(rate: RateOptions | undefined): Promise<void> {
-    const resolved = rate === undefined ? undefined : resolveRate(rate);
+  async setRate(rate: user.RateOptions | undefined): Promise<void> {
+    const resolved = rate === undefined ? undefined : args.resolveRate(rate);
     checkRateTarget(this.#link.backend);
     await this.#ask((admin) => admin.setRate(resolved));
   }
@@ -325,9 +309,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    *   options of this object; nothing is changed
    * @throws as `setRate` otherwise
    */
-  async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
-    checkBudgetName('name', name);
-    const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
+  async setBudget(name: string, budget: user.BudgetOptions | undefined): Promise<void> {
+    args.checkBudgetName('name', name);
+    const resolved = budget === undefined ? undefined : args.resolveBudget('budget', budget);
     checkRateTarget(this.#link.backend, 'budgets');
     await this.#ask((admin) => admin.setRate(resolved, name));
   }
@@ -340,7 +324,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws as `setRate`
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
-    resolveGroupLimit(limit);
+    args.resolveGroupLimit(limit);
     checkRateTarget(this.#link.backend, 'groupLimit');
     await this.#ask((admin) => admin.setGroupLimit(limit));
   }
@@ -392,9 +376,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(options: CloseOptions = {}): Promise<void> {
+  close(options: user.CloseOptions = {}): Promise<void> {
     try {
-      const drain = resolveClose(options);
+      const drain = args.resolveClose(options);
       if (this.#isClosed && drain === 0) this.#link.endDrain?.();
       this.#isClosed = true;
       this.#stopHazards?.();

@@ -5,7 +5,7 @@ import { checkType, typeError } from './validation.js';
 export type OptionNames = ReadonlySet<string>;
 
 /** Makes a set of the names in a text, which spaces separate. */
-export function optionNames(names: string): OptionNames {
+function optionNames(names: string): OptionNames {
   return new Set(names.split(' '));
 }
 
@@ -19,6 +19,7 @@ export const WAIT_OPTIONS: OptionNames = optionNames(
   'timeout signal group weight priority cost onWaiting',
 );
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
+export const TRY_OPTIONS: OptionNames = optionNames('permits group cost');
 
 /** The names of options in other packages, in lower case, and our names for them. */
 const ALIASES: Readonly<Record<string, string>> = {

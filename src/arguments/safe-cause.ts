@@ -1,4 +1,4 @@
-import { withoutCredentials } from './credentials.js';
+import { withoutCredentials } from './shown.js';
 
 /** Commands with passwords as arguments: `ioredis` puts the command into its errors. */
 const LOGIN_COMMAND = /^(?:auth|hello|acl|config)$/i;

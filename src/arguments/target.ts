@@ -1,5 +1,5 @@
 import type { Backend } from '../backends/backend.js';
-import type { ResolvedAcquire, ResolvedOptions, ResolvedTry } from '../options.js';
+import type { ResolvedAcquire, ResolvedOptions, ResolvedTry } from './resolve.js';
 import { checkType, rangeError, typeError } from './validation.js';
 
 // Refuses at once an option that the target cannot support, and not only when the option is needed.

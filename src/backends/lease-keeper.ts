@@ -1,6 +1,6 @@
 import type { Backend, SemaphoreKey } from './backend.js';
 import type { LostReason } from '../errors.js';
-import type { ResolvedOptions } from '../options.js';
+import type { ResolvedOptions } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** A semaphore object as a keeper calls for it. */

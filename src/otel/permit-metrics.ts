@@ -1,12 +1,12 @@
 import type { Attributes, Meter } from '@opentelemetry/api';
-import { withoutCredentials } from '../arguments/credentials.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import type {
   AcquireContext,
   ExtendMessage,
   GrantMessage,
   LostMessage,
   ReleaseMessage,
-} from '../telemetry.js';
+} from '../telemetry-messages.js';
 import {
   ERROR_TYPE,
   errorType,

@@ -1,14 +1,14 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { safeCause } from '../arguments/safe-cause.js';
-import { withoutCredentials } from '../arguments/credentials.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import type {
   AcquireContext,
   ExtendMessage,
   GrantMessage,
   LostMessage,
   ReleaseMessage,
-} from '../telemetry.js';
+} from '../telemetry-messages.js';
 import {
   ATTEMPTS,
   ERROR_TYPE,

@@ -8,7 +8,7 @@ import type {
   MismatchMessage,
   ReleaseMessage,
   WaitMessage,
-} from '../telemetry.js';
+} from '../telemetry-messages.js';
 
 /**
  * A call that has ended. `result` is a handle, null if no permit was free, undefined after an
