@@ -110,15 +110,11 @@ function nameIn(aliases: Readonly<Record<string, string>>, option: string): stri
 
 /** The known name with the fewest typing mistakes, if they are few. */
 export function nearest(option: string, known: OptionNames): string | undefined {
-  let best: string | undefined;
-  let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
-  for (const name of known) {
-    const mistakes = editDistance(option.toLowerCase(), name.toLowerCase());
-    if (mistakes >= fewest || mistakes >= name.length) continue;
-    best = name;
-    fewest = mistakes;
-  }
-  return best;
+  const most = Math.max(2, Math.floor(option.length / 3));
+  const mistakesIn = (name: string) => editDistance(option.toLowerCase(), name.toLowerCase());
+  const ranked = [...known].map((name) => ({ name, mistakes: mistakesIn(name) }));
+  const close = ranked.filter((one) => one.mistakes <= Math.min(most, one.name.length - 1));
+  return close.toSorted((one, other) => one.mistakes - other.mistakes)[0]?.name;
 }
 
 /** Levenshtein's distance: how many letters to insert, delete or change. */
