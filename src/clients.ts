@@ -34,8 +34,8 @@ const backends = new WeakMap<object, Backend>();
  * A tree of backends, by clients in their order: this node has the backend of the clients on the
  * way to it, and the branches for longer lists of clients.
  */
-interface Quorums {
-  readonly longer: WeakMap<object, Quorums>;
+class Quorums {
+  readonly longer = new WeakMap<object, Quorums>();
   backend: Backend | undefined;
 }
 
@@ -48,8 +48,7 @@ function madeOf<Made>(known: WeakMap<object, Made>, from: object, make: () => Ma
 
 // The same clients in the same order have the same backend, whichever array lists them. The tree
 // goes client by client, so that a client that lives long does not keep others in memory.
-const noClients = (): Quorums => ({ longer: new WeakMap(), backend: undefined });
-const quorums = noClients();
+const quorums = new Quorums();
 const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for a user's target. Methods decide what the target is; its class does not. */
@@ -94,8 +93,7 @@ export function quorum(
   const targets = Object.values(clients);
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
-  const isKnown = otherSet === 'refuse' || otherSet === 'warn';
-  checkType(isKnown, 'otherSet', "'refuse' or 'warn'", otherSet);
+  checkType(['refuse', 'warn'].includes(otherSet), 'otherSet', "'refuse' or 'warn'", otherSet);
   return new QuorumBackend(targets.map(nodeOf), undefined, {
     names,
     otherSet,
@@ -125,7 +123,7 @@ function quorumOf(targets: readonly unknown[]): Backend {
   let known = quorums;
   for (const target of targets) {
     if (!isObject(target)) throw unknownTarget(target);
-    known = madeOf(known.longer, target, noClients);
+    known = madeOf(known.longer, target, () => new Quorums());
   }
   known.backend ??= new QuorumBackend(targets.map(nodeOf));
   return known.backend;

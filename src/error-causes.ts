@@ -43,11 +43,11 @@ const LONG_SILENCE_MS = 1000;
 export function isUnreachable(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
   if (cause instanceof CallTimeoutError) return cause.silentMs >= LONG_SILENCE_MS;
-  const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
-  return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
-    text,
-  );
+  return UNREACHABLE.test(`${describe(cause)} ${String(Reflect.get(cause, 'code'))}`);
 }
+
+const UNREACHABLE =
+  /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i;
 
 /** Advice for an error of the server; empty for an unknown error. */
 export function advice(cause: unknown, subject: ErrorSubject | undefined): string {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Backend } from './backends/backend.js';
+import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import type { Admin } from './core/admin.js';
@@ -18,11 +19,11 @@ import type {
   SemaphoreState,
   TryUseResult,
 } from './semaphore-types.js';
+import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
 import { checkName, integer, rangeError } from './arguments/validation.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
-import { showAs, withoutCredentials } from './arguments/shown.js';
+import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 
 interface PermitsOf {
@@ -297,7 +298,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async setRate(rate: user.RateOptions | undefined): Promise<void> {
     const resolved = rate === undefined ? undefined : args.resolveRate(rate);
-    checkRateTarget(this.#link.backend);
+    checkRateTarget(this.#link.backend, 'rate');
     await this.#ask((admin) => admin.setRate(resolved));
   }
 
@@ -376,16 +377,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(options: user.CloseOptions = {}): Promise<void> {
-    try {
-      const drain = args.resolveClose(options);
-      if (this.#isClosed && drain === 0) this.#link.endDrain?.();
-      this.#isClosed = true;
-      this.#stopHazards?.();
-      return (this.#closed ??= this.#link.close(drain));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async close(options: user.CloseOptions = {}): Promise<void> {
+    const drain = args.resolveClose(options);
+    if (this.#isClosed && drain === 0) this.#link.endDrain?.();
+    this.#isClosed = true;
+    this.#stopHazards?.();
+    return (this.#closed ??= this.#link.close(drain));
   }
 
   /** `close()` without `drain`. */
@@ -404,8 +401,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
     this.#link.waiters.listener = {
-      onOutage: (cause) =>
-        this.#warn('BACKEND_UNREACHABLE', backendUnreachable(this.name, cause), cause),
+      onOutage: (cause) => {
+        const what = isUnreachable(cause) ? 'cannot reach Redis' : 'the backend fails';
+        const waits = `acquire() of ${JSON.stringify(this.name)} waits, and no call has succeeded for 5 s`;
+        const message = `${what}: ${waits}; it is retried; last error: ${describe(cause)}`;
+        return this.#warn('BACKEND_UNREACHABLE', message, cause);
+      },
       onReply: () => {
         this.#pool?.onReply();
         this.#noteStoredLimit();
@@ -414,7 +415,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#noteStoredLimit();
     const { limit } = this.#link.options;
     this.#link.onceOtherLimit((other) => {
-      this.#warn('LIMIT_MISMATCH', limitMismatch(this.name, limit, other));
+      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
+      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
     });
   }
 
@@ -422,7 +424,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { limit: stored, options } = this.#link;
     const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimit(this.name, stored, limit));
+    const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
+    const name = quoted(this.name);
+    this.#knowsStored = this.#warn(
+      'STORED_LIMIT',
+      `the limit of ${name} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${name} none removes the stored limit`,
+    );
   }
 
   #watchForHazards(): void {

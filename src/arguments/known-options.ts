@@ -71,17 +71,14 @@ export function checkOptions(
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
     const hint = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
+    const where = argument === 'options' ? '' : `${argument}.`;
+    // A value that was meant for a client may be a password.
+    const isSecret = /pass|secret|token|auth|cred|key$/i.test(option);
+    const got = isSecret ? `a ${typeof value}` : formatValue(value);
     throw typeError(
-      `${argument === 'options' ? '' : `${argument}.`}${shown(option)}: expected no option of this name (${hint}), got ${secretOr(option, value)}`,
+      `${where}${shown(option)}: expected no option of this name (${hint}), got ${got}`,
     );
   }
-}
-
-/** Does not show a value that was meant for a client: it may be a password. */
-function secretOr(option: string, value: unknown): string {
-  return /pass|secret|token|auth|cred|key$/i.test(option)
-    ? `a ${typeof value}`
-    : formatValue(value);
 }
 
 /** Suggests the name that the caller may have meant. */

@@ -41,9 +41,6 @@ export interface ResolvedAcquire
 /** 365 days, in milliseconds. */
 const LONGEST_PERIOD = 31_536_000_000;
 
-/** The scripts count the times of grants in microseconds. */
-const MOST_A_MILLISECOND = 1000;
-
 /** `known`: the options that the constructor takes. */
 export function resolveOptions(
   options: user.SemaphoreOptions,
@@ -169,7 +166,8 @@ export function resolveRate(given: user.RateOptions): port.Rate {
   const expected = 'an object such as { permits: 100, per: 60_000 }';
   checkOptions(given, 'permits per burst', 'rate', expected);
   const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
-  const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
+  // The scripts count the times of grants in microseconds.
+  const permits = integer('rate.permits', given.permits, 1, per * 1000);
   const mostBurst = Math.max(1, Math.floor((LONGEST_PERIOD / per) * permits));
   const { burst = 1 } = given;
   return Object.freeze({ permits, per, burst: integer('rate.burst', burst, 1, mostBurst) });
@@ -200,8 +198,7 @@ export function checkFunction(option: string, value: unknown): void {
 
 export function checkClock(clock: Clock): Clock {
   const methods = ['monotonic', 'wall', 'schedule'] as const;
-  const isObject = typeof clock === 'object' && clock !== null;
-  const isClock = isObject && methods.every((method) => typeof clock[method] === 'function');
+  const isClock = methods.every((method) => typeof clock?.[method] === 'function');
   checkType(isClock, 'clock', 'an object with monotonic, wall and schedule', clock);
   for (const method of ['monotonic', 'wall'] as const) {
     const time: unknown = clock[method]();

@@ -24,11 +24,6 @@ export function withoutCredentials(text: string): string {
     .replace(SECRET_PARAMETER, `$1${HIDDEN}`);
 }
 
-/** A text without logins that have no scheme; the others are left to `withoutCredentials`. */
-function withoutBareLogins(text: string): string {
-  return text.replace(BARE_LOGIN, (login) => (login.includes('//') ? login : `${HIDDEN}@`));
-}
-
 /** The most characters that a message shows of a value. */
 const MOST_SHOWN = 100;
 
@@ -50,8 +45,10 @@ export function quoted(text: string, most: number = MOST_SHOWN): string {
  */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') {
+    // Logins with a scheme are left to `withoutCredentials`.
+    const hide = (login: string): string => (login.includes('//') ? login : `${HIDDEN}@`);
     const type = ' (string)';
-    return quoted(withoutBareLogins(value), MOST_SHOWN - type.length) + type;
+    return quoted(value.replace(BARE_LOGIN, hide), MOST_SHOWN - type.length) + type;
   }
   if (typeof value === 'function') return functionShown(value);
   if (typeof value === 'object' && value !== null) return objectShown(value);

@@ -22,10 +22,7 @@ export function backendFor(target: Backend, options: ResolvedOptions): Backend {
 }
 
 /** @throws {TypeError} where there is no queue in which a rate could be kept */
-export function checkRateTarget(
-  backend: Backend,
-  option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
-): void {
+export function checkRateTarget(backend: Backend, option: 'rate' | 'budgets' | 'groupLimit'): void {
   const method = option === 'groupLimit' ? 'setGroupLimit' : 'setRate';
   if (backend[method] !== undefined) return;
   throw typeError(

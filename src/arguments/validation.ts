@@ -28,16 +28,13 @@ function worded(message: string): string {
   return withHelp(CODE, withoutCredentials(message));
 }
 
-export function integer(
-  option: string,
-  value: unknown,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
+const MOST = Number.MAX_SAFE_INTEGER;
+
+export function integer(option: string, value: unknown, min: number, max: number = MOST): number {
   // The text of an error is made only for a wrong value, because every `acquire` comes here.
   const fits = typeof value === 'number' && value >= min && value <= max;
   if (fits && Number.isInteger(value)) return value;
-  const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
+  const range = max === MOST ? `>= ${min}` : `from ${min} to ${max}`;
   checkType(typeof value === 'number', option, 'a number', value);
   throw rangeError(`${option}: expected an integer ${range}, got ${value}`);
 }

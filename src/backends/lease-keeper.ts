@@ -4,12 +4,9 @@ import type { ResolvedOptions } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** A semaphore object as a keeper calls for it. */
-export interface KeptSemaphore extends Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'retry'
-> {
+export type KeptSemaphore = Pick<ResolvedOptions, 'limit' | 'ttl' | 'extendEvery' | 'retry'> & {
   readonly key: SemaphoreKey;
-}
+};
 
 export interface KeptTicket {
   readonly id: string;
