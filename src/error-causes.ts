@@ -83,17 +83,13 @@ const NO_RIGHT =
  * and no channel.
  */
 function grantFor(text: string, prefix = 'PREFIX'): string {
-  const right = missingRight(text, prefix);
+  const command = /'([^']+)' command/.exec(text)?.[1];
+  const channels = /\bchannels?\b/.test(text) ? `'&${prefix}:*'` : undefined;
+  const keys = /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
+  const right = command === undefined ? (channels ?? keys) : `+${command.toLowerCase()}`;
   if (right === undefined) return 'grant the user the missing right: ACL LOG names it';
   const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
   return `grant it with ACL SETUSER ${user} ${right}`;
-}
-
-function missingRight(text: string, prefix: string): string | undefined {
-  const command = /'([^']+)' command/.exec(text)?.[1];
-  if (command !== undefined) return `+${command.toLowerCase()}`;
-  if (/\bchannels?\b/.test(text)) return `'&${prefix}:*'`;
-  return /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
 }
 
 /**

@@ -26,10 +26,7 @@ import { safeCause } from './arguments/safe-cause.js';
 import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 
-interface PermitsOf {
-  readonly semaphore: Semaphore;
-  readonly permits: number;
-}
+type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number }[];
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
@@ -176,7 +173,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    *   `unable`: no single call can take them all.
    */
   static tryTogether(
-    shares: readonly PermitsOf[],
+    shares: Shares,
     signal: AbortSignal,
   ): Promise<readonly Handle[] | null> | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
@@ -197,7 +194,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return Promise.all(traced).then(() => handles);
   }
 
-  static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
+  static #keepEach(shares: Shares, leases: readonly Lease[]): Handle[] {
     const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
     if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
@@ -232,8 +229,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   ): Promise<TryUseResult<T>> {
     args.checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
-    if (handle === null) return { ran: false };
-    return { ran: true, result: await runHolding(handle, fn) };
+    return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
   }
 
   /**
@@ -433,14 +429,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #watchForHazards(): void {
-    this.#stopHazards = this.#link.backend.onHazard?.(this.#link.key, (message) => {
-      this.#warn('NODE_SET', message);
-    });
-    const found = this.#link.backend.findHazard?.(this.#link.key);
-    const onFound = (hazard: string | undefined): void => {
+    const { backend, key } = this.#link;
+    const onHazard = (message: string): void => void this.#warn('NODE_SET', message);
+    this.#stopHazards = backend.onHazard?.(key, onHazard);
+    const onFound = (hazard?: string): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
-    found?.then(onFound).catch(() => undefined);
+    backend
+      .findHazard?.(key)
+      .then(onFound)
+      .catch(() => undefined);
   }
 
   #assertOpen(): void {

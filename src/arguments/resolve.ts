@@ -6,18 +6,15 @@ import type { BackoffOptions } from '../time/backoff.js';
 import { type Clock, LONGEST_TIMER, systemClock } from '../time/clock.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS, TRY_OPTIONS } from './known-options.js';
 import { withoutCredentials } from './shown.js';
-import { checkType, integer, milliseconds, number, rangeError, text } from './validation.js';
+import { checkType, integer, milliseconds, rangeError, text } from './validation.js';
 
-/** Options with a value for each. */
-type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
+type Defaulted = 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock';
+/** Options that have a value in any case. */
+type Given = { readonly [Name in Defaulted]: NonNullable<user.SemaphoreOptions[Name]> };
 
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions
-  extends
-    Given<
-      Pick<user.SemaphoreOptions, 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock'>
-    >,
-    Pick<user.SemaphoreOptions, 'maxWaiting' | 'groupLimit' | 'keeper'> {
+  extends Given, Pick<user.SemaphoreOptions, 'maxWaiting' | 'groupLimit' | 'keeper'> {
   readonly retry: BackoffOptions;
   readonly replicas: port.ReplicaRequirement | undefined;
   readonly rate: port.Rate | undefined;
@@ -38,6 +35,9 @@ export interface ResolvedAcquire
   readonly timeout: number;
 }
 
+/** Of either kind. */
+export type ResolvedRequest = ResolvedTry & Partial<ResolvedAcquire>;
+
 /** 365 days, in milliseconds. */
 const LONGEST_PERIOD = 31_536_000_000;
 
@@ -49,15 +49,13 @@ export function resolveOptions(
 ): ResolvedOptions {
   const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
   checkOptions(options, known, 'options', `an object with a limit${hint}`);
-  const { ttl = 30_000, label = `${hostname()}:${process.pid}`, retry = {} } = options;
-  const { maxWaiting, clock = backendClock ?? systemClock } = options;
+  const { ttl = 30_000, extendEvery = ttl / 3, retry = {}, maxWaiting, keeper } = options;
+  const { label = `${hostname()}:${process.pid}`, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
   const limit = checkLimit('limit', options.limit, rate !== undefined);
   milliseconds('ttl', ttl, 100, LONGEST_TIMER);
-  const { keeper } = options;
   const isKeeper = keeper === undefined || typeof keeper?.open === 'function';
   checkType(isKeeper, 'keeper', 'a Keeper of redsem/keeper', keeper);
-  const { extendEvery = ttl / 3 } = options;
   return Object.freeze({
     limit,
     ttl,
@@ -138,11 +136,11 @@ export function resolveClose(options: user.CloseOptions): number {
 
 /** `budgets`: the names that a cost may have. */
 export function resolveTry(
-  options: user.TryAcquireOptions = {},
+  given: user.TryAcquireOptions = {},
   budgets?: port.Budgets,
 ): ResolvedTry {
-  checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
-  const { permits, order, cost } = resolveAcquire(options, TRY_OPTIONS, budgets);
+  checkOptions(given, TRY_OPTIONS, 'options', 'an object with permits');
+  const { permits, order, cost } = resolveAcquire(given, TRY_OPTIONS, budgets);
   return { permits, order, cost };
 }
 
@@ -187,7 +185,10 @@ export function resolveRetry(given: user.RetryOptions): BackoffOptions {
   const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);
-  number('retry.factor', factor, 1, 1000);
+  checkType(typeof factor === 'number', 'retry.factor', 'a number', factor);
+  if (!(factor >= 1 && factor <= 1000)) {
+    throw rangeError(`retry.factor: expected 1 to 1000, got ${factor}`);
+  }
   checkType(typeof jitter === 'boolean', 'retry.jitter', 'true or false', jitter);
   return { min, max, factor, jitter };
 }

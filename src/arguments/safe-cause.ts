@@ -40,9 +40,7 @@ function cleanObject(value: object, depth: number): object {
   const isPlain = proto === Object.prototype || proto === null || Array.isArray(value);
   if (!isPlain && !(value instanceof Error)) return value;
   const fields = Object.getOwnPropertyDescriptors(value);
-  const isLogin = LOGIN_COMMAND.test(
-    String(Reflect.getOwnPropertyDescriptor(value, 'name')?.value),
-  );
+  const isLogin = LOGIN_COMMAND.test(String(fields['name']?.value));
   let isChanged = false;
   for (const [field, { value: own, enumerable = false }] of Object.entries(fields)) {
     // Only the getter of `stack` is called: in newer versions of Node.js `stack` is a getter.

@@ -1,5 +1,5 @@
 import type { Backend } from '../backends/backend.js';
-import type { ResolvedAcquire, ResolvedOptions, ResolvedTry } from './resolve.js';
+import type { ResolvedOptions, ResolvedRequest } from './resolve.js';
 import { checkType, rangeError, typeError } from './validation.js';
 
 // Refuses at once an option that the target cannot support, and not only when the option is needed.
@@ -36,10 +36,7 @@ export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: n
 }
 
 /** The permits that a request asks for, and its options of a queue. */
-export function checkRequest(
-  backend: Backend,
-  request: ResolvedTry & Partial<ResolvedAcquire>,
-): void {
+export function checkRequest(backend: Backend, request: ResolvedRequest): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
   if (backend.hasNoQueue !== true) return;

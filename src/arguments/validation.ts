@@ -40,19 +40,9 @@ export function integer(option: string, value: unknown, min: number, max: number
 }
 
 export function milliseconds(option: string, value: unknown, min: number, max: number): number {
-  return number(option, value, min, max, `${min} to ${max} ms (30 s is 30_000)`);
-}
-
-export function number(
-  option: string,
-  value: unknown,
-  min: number,
-  max: number,
-  expected = `${min} to ${max}`,
-): number {
   checkType(typeof value === 'number', option, 'a number', value);
   if (value >= min && value <= max) return value;
-  throw rangeError(`${option}: expected ${expected}, got ${value}`);
+  throw rangeError(`${option}: expected ${min} to ${max} ms (30 s is 30_000), got ${value}`);
 }
 
 export function text(option: string, value: unknown, min: number, max: number): string {

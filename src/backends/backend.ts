@@ -395,11 +395,8 @@ export interface AddPermitsReply extends ChangeReply {
   readonly refused?: boolean;
 }
 
-export interface AdoptCall extends ChangeCall {
-  /** Life of the ticket from now, in milliseconds. */
-  readonly ttl: number;
-  /** The new holder, as `inspect` shows it. */
-  readonly label: string;
+/** The ticket gets the life, from now, and the label of its new holder. */
+export interface AdoptCall extends ChangeCall, Pick<AcquireCall, 'ttl' | 'label'> {
   /** Any id that the ticket ever had. */
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */

@@ -19,17 +19,13 @@ export class Heap<T extends Heaped> {
     this.#tieOf = tieOf;
   }
 
-  get size(): number {
-    return this.#items.length;
-  }
-
   get lowest(): T | undefined {
     return this.#items[0];
   }
 
-  /** In no order. */
-  all(): T[] {
-    return [...this.#items];
+  /** In no order, until the heap changes. */
+  get items(): readonly T[] {
+    return this.#items;
   }
 
   add(item: T): void {
