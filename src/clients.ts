@@ -31,8 +31,8 @@ export type RedisTarget = SingleTarget | readonly SingleTarget[];
 const backends = new WeakMap<object, Backend>();
 
 /**
- * A tree of backends, by clients in their order: this node has the backend of the clients on the
- * way to it, and the branches for longer lists of clients.
+ * A tree of backends, by the nodes of a list in their order: a branch has the backend of the nodes
+ * on the way to it, and the branches for longer lists.
  */
 class Quorums {
   readonly longer = new WeakMap<object, Quorums>();
@@ -120,13 +120,10 @@ function indicesOf(lists: readonly (readonly string[])[], names: readonly string
 
 function quorumOf(targets: readonly unknown[]): Backend {
   checkTargets(targets);
+  const listed = targets.map(nodeOf);
   let known = quorums;
-  for (const target of targets) {
-    if (!isObject(target)) throw unknownTarget(target);
-    known = madeOf(known.longer, target, () => new Quorums());
-  }
-  known.backend ??= new QuorumBackend(targets.map(nodeOf));
-  return known.backend;
+  for (const node of listed) known = madeOf(known.longer, node, () => new Quorums());
+  return (known.backend ??= new QuorumBackend(listed));
 }
 
 function checkTargets(targets: readonly unknown[]): void {
