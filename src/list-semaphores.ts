@@ -44,9 +44,8 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   }
   const known = new Set<string>();
   let page: NamePage = { names: [], cursor: '' };
+  const list = () => listNames(prefix, page.cursor);
   do {
-    const { cursor } = page;
-    const list = () => listNames(prefix, cursor);
     page = await retryUntilDeadline(patience, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { inspect, type InspectOptions } from 'node:util';
 import type { Backend } from './backends/backend.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
@@ -23,9 +24,10 @@ import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
 import { checkName, integer, rangeError } from './arguments/validation.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { quoted, showAs, withoutCredentials } from './arguments/shown.js';
+import { quoted, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 
+type Handles = Promise<readonly Handle[] | null>;
 type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number }[];
 
 /**
@@ -33,10 +35,6 @@ type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number
  * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
-  static {
-    showAs(Semaphore, ({ name, limit }) => ({ name, limit }));
-  }
-
   /** As given to the constructor. */
   readonly name: string;
   readonly #link: SemaphoreLink;
@@ -172,10 +170,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @internal One call for permits of several semaphores, all or none. Null: a permit was not free.
    *   `unable`: no single call can take them all.
    */
-  static tryTogether(
-    shares: Shares,
-    signal: AbortSignal,
-  ): Promise<readonly Handle[] | null> | 'unable' {
+  static tryTogether(shares: Shares, signal: AbortSignal): Handles | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       checkMostPermits(semaphore.#link.backend, permits);
@@ -430,15 +425,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   #watchForHazards(): void {
     const { backend, key } = this.#link;
-    const onHazard = (message: string): void => void this.#warn('NODE_SET', message);
-    this.#stopHazards = backend.onHazard?.(key, onHazard);
+    this.#stopHazards = backend.onHazard?.(key, (message) => {
+      this.#warn('NODE_SET', message);
+    });
     const onFound = (hazard?: string): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
-    backend
-      .findHazard?.(key)
-      .then(onFound)
-      .catch(() => undefined);
+    backend.findHazard?.(key).then(onFound, () => undefined);
+  }
+
+  /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    return `${this.constructor.name} ${inspect({ name: this.name, limit: this.limit }, options)}`;
   }
 
   #assertOpen(): void {

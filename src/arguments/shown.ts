@@ -1,4 +1,4 @@
-import { inspect, type InspectOptions } from 'node:util';
+import { inspect } from 'node:util';
 
 const HIDDEN = '***';
 
@@ -71,16 +71,4 @@ function objectShown(value: object): string {
   const name: unknown = typeof maker === 'function' ? maker.name : '';
   const isNamed = typeof name === 'string' && name !== '' && name !== 'Object';
   return isNamed ? shown(`an object of class ${name}`) : 'an object';
-}
-
-/** Makes `console.log` show the objects of a class by their name and some fields. */
-export function showAs<T extends object>(
-  { prototype }: { readonly prototype: T },
-  fieldsOf: (shown: T) => object,
-): void {
-  Object.defineProperty(prototype, inspect.custom, {
-    value(this: T, _depth: number, options: InspectOptions): string {
-      return `${this.constructor.name} ${inspect(fieldsOf(this), options)}`;
-    },
-  });
 }
