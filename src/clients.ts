@@ -94,11 +94,8 @@ export function quorum(
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
   checkType(['refuse', 'warn'].includes(otherSet), 'otherSet', "'refuse' or 'warn'", otherSet);
-  return new QuorumBackend(targets.map(nodeOf), undefined, {
-    names,
-    otherSet,
-    ...(lists !== undefined && { lists: indicesOf(lists, names) }),
-  });
+  const indices = lists === undefined ? undefined : indicesOf(lists, names);
+  return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, lists: indices });
 }
 
 const isArray = (value: unknown): boolean => Array.isArray(value);
