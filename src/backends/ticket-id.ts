@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { checkType } from '../arguments/validation.js';
 
 /**
@@ -12,7 +12,7 @@ const TICKET_ID = /^([\w-]+)\.([0-9a-z]+)(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+)
  * A name for this process's requests on one backend: nearly 72 random bits, so that no two ever
  * collide. `random`: where they come from, if not from Node's own source.
  */
-export function newClientId(random: () => number = () => randomInt(256) / 256): string {
+export function newClientId(random: () => number = () => randomBytes(1).readUInt8() / 256): string {
   const bytes = Buffer.from(Array.from({ length: 9 }, () => Math.floor(random() * 256)));
   // Operators give ids to commands, which take for an option what begins with '-'.
   return bytes.toString('base64url').replace(/^-/, '_');
