@@ -47,7 +47,7 @@ export class Heap<T extends Heaped> {
   #settle(item: T, index: number): void {
     this.#items[index] = item;
     item.index = index;
-    const above = this.#items[(index - 1) >>> 1];
+    const above = index > 0 ? this.#items[(index - 1) >>> 1] : undefined;
     const other = this.#isBefore(item, above) ? above : this.#below(item);
     if (other === undefined) return;
     const to = other.index;
@@ -58,7 +58,8 @@ export class Heap<T extends Heaped> {
 
   /** An item that is below another, but must be above it. */
   #below(item: T): T | undefined {
-    const [left, right] = [this.#items[2 * item.index + 1], this.#items[2 * item.index + 2]];
+    const left = this.#items[2 * item.index + 1];
+    const right = this.#items[2 * item.index + 2];
     const first = this.#isBefore(right, left) ? right : left;
     return this.#isBefore(first, item) ? first : undefined;
   }
