@@ -1,5 +1,5 @@
 import { safeCause } from './arguments/safe-cause.js';
-import { withoutCredentials } from './arguments/credentials.js';
+import { withoutCredentials } from './arguments/shown.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { advice, describe, type ErrorSubject, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';
@@ -25,10 +25,8 @@ export class RedsemError extends Error {
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
-    super(
-      withHelp(code, withoutCredentials(message)),
-      cause === undefined ? undefined : { cause: safeCause(cause) },
-    );
+    const options = cause === undefined ? undefined : { cause: safeCause(cause) };
+    super(withHelp(code, withoutCredentials(message)), options);
     this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
@@ -119,9 +117,8 @@ function unreachable(cause: unknown): string {
 /** Without a reply there is no error of the server to show. */
 function reasonOf(cause: unknown): string {
   if (cause === undefined) return '';
-  if (cause instanceof CallTimeoutError && !isUnreachable(cause)) {
-    return '; no reply came within that time';
-  }
+  const isShort = cause instanceof CallTimeoutError && !isUnreachable(cause);
+  if (isShort) return '; no reply came within that time';
   return `; last error: ${describe(cause)}${advice(cause, undefined)}`;
 }
 

@@ -1,6 +1,7 @@
-import { resolveCosts } from './arguments/budgets.js';
+import { inspect, type InspectOptions } from 'node:util';
+import { resolveCosts } from './arguments/resolve.js';
 import { checkOptions } from './arguments/known-options.js';
-import { quoted, showAs } from './arguments/shown.js';
+import { quoted } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
 import { checkType } from './arguments/validation.js';
 import { checkTicketId } from './backends/ticket-id.js';
@@ -44,14 +45,6 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 
 /** The caller's object for a ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
-  static {
-    // The getters count as a look at the permit; this text must not.
-    showAs(Handle, (handle) => {
-      const { name, slots, remaining } = handle.#lease;
-      return { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
-    });
-  }
-
   readonly #lease: Lease;
   readonly #warn: Warn;
   /** Whether the holder has checked its permit since the last `markUnchecked`. */
@@ -211,6 +204,13 @@ export class Handle extends LossEmitter {
       const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(error)}`;
       this.#warn('RELEASE_FAILED', message, error);
     });
+  }
+
+  /** @internal The getters count as a look at the permit; this text does not. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { name, slots, remaining } = this.#lease;
+    const shown = { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
+    return `${this.constructor.name} ${inspect(shown, options)}`;
   }
 
   /** @internal */

@@ -1,8 +1,8 @@
 import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { checkType } from '../arguments/validation.js';
 import { runHolding } from '../core/use.js';
-import { checkClock, checkFunction, checkPermits } from '../options.js';
-import { type DeadlineOptions, resolveAcquire } from '../options.js';
+import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../arguments/resolve.js';
+import type { DeadlineOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';

@@ -6,7 +6,7 @@ import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Mutex, type MutexOptions, type SemaphoreTarget } from '../mutex.js';
-import { resolveAcquire } from '../options.js';
+import { resolveAcquire } from '../arguments/resolve.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 

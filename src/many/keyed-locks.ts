@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
-import { checkType } from '../arguments/validation.js';
+import { checkType, text } from '../arguments/validation.js';
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import { ClosedError } from '../errors.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
-import { checkFunction, type CloseOptions, resolveClose, text } from '../options.js';
+import { checkFunction, resolveClose } from '../arguments/resolve.js';
+import type { CloseOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import type { PoolReports, TryUseResult } from '../semaphore-types.js';
 import { inSlices } from '../time/in-slices.js';

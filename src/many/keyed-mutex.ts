@@ -1,12 +1,11 @@
 import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import { integer } from '../arguments/numbers.js';
-import { checkType } from '../arguments/validation.js';
+import { checkType, integer } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
-import type { DeadlineOptions, ResolvedOptions } from '../options.js';
-import { resolveAcquire, resolveOptions } from '../options.js';
+import type { DeadlineOptions } from '../options.js';
+import { resolveAcquire, type ResolvedOptions, resolveOptions } from '../arguments/resolve.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { KeyedHandle } from './composite-handle.js';
 import { stripeOf } from './key-stripes.js';

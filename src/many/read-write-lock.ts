@@ -1,12 +1,11 @@
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
-import { integer } from '../arguments/numbers.js';
-import { checkType, rangeError } from '../arguments/validation.js';
+import { checkType, integer, rangeError } from '../arguments/validation.js';
 import { MOST_PERMITS } from '../backends/protocol.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
-import { type AcquireOptions, checkFunction, resolveAcquire } from '../options.js';
-import type { SemaphoreOptions, WaitOptions } from '../options.js';
+import type { AcquireOptions, SemaphoreOptions, WaitOptions } from '../options.js';
+import { checkFunction, resolveAcquire } from '../arguments/resolve.js';
 import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';

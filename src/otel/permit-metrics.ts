@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
-import { withoutCredentials } from '../arguments/credentials.js';
-import type * as telemetry from '../telemetry.js';
+import { withoutCredentials } from '../arguments/shown.js';
+import type * as telemetry from '../telemetry-messages.js';
 import * as attribute from './attributes.js';
 import { type EndedAcquire, Subscriptions } from './subscriptions.js';
 

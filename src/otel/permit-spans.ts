@@ -1,9 +1,9 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { safeCause } from '../arguments/safe-cause.js';
-import { withoutCredentials } from '../arguments/credentials.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import { describe } from '../error-causes.js';
-import type * as telemetry from '../telemetry.js';
+import type * as telemetry from '../telemetry-messages.js';
 import * as attribute from './attributes.js';
 import { type EndedAcquire, Subscriptions } from './subscriptions.js';
 

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type * as telemetry from '../telemetry.js';
+import type * as telemetry from '../telemetry-messages.js';
 
 /**
  * A call that has ended. `result` is a handle, null if no permit was free, undefined after an

@@ -1,7 +1,7 @@
 import { checkOptions } from '../arguments/known-options.js';
 import { formatValue } from '../arguments/shown.js';
-import { checkType, rangeError, typeError } from '../arguments/validation.js';
-import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
+import { checkName, checkType, rangeError, typeError } from '../arguments/validation.js';
+import { checkClock, checkFunction, checkPrefix } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** The options of `webView`. */

@@ -1,6 +1,6 @@
 import type { Backend } from '../backends/backend.js';
 import type { RedisTarget } from '../clients.js';
-import { checkName } from '../options.js';
+import { checkName } from '../arguments/validation.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { sharedSampler } from '../sampler/shared-samplers.js';
 import { type Clock, systemClock } from '../time/clock.js';

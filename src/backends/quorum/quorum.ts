@@ -19,7 +19,7 @@ export interface QuorumSettings {
    * The indexes of the nodes of each list; a ticket needs a majority of each. Left out: one list of
    * all nodes.
    */
-  readonly lists?: readonly (readonly number[])[];
+  readonly lists?: readonly (readonly number[])[] | undefined;
   /** Whether acquires fail while other processes use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
