@@ -10,11 +10,11 @@ import { resolveAcquire } from '../options.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
-/** As for a mutex. */
+/** The options of a mutex, and `again`. */
 export interface ElectionOptions extends MutexOptions {
   /**
-   * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
-   * `close`. Default false.
+   * Whether the object campaigns again by itself each time it loses its leadership, until `resign`
+   * or `close`. Default false.
    */
   readonly again?: boolean | undefined;
 }
