@@ -32,6 +32,13 @@ export const acquire: Operation<AcquireCall, AcquireReply> = {
   },
 };
 
+/** All or none: each call has one request, and it only tries. */
+export const together: typeof acquire = {
+  ...acquire,
+  sign: '*',
+  argument: ({ requests }) => requests[0]?.id ?? '',
+};
+
 /** `time|number`: the first semaphore that is not plainly free, where all or none was asked for. */
 export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
@@ -71,10 +78,9 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */
 function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
   const named = rate === undefined ? '' : rateText(rate);
-  const others =
-    budgets && Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
-  if (groupLimit === undefined && (others === undefined || others.length === 0)) return named;
-  return [named, groupLimit ?? '', ...(others ?? [])].join(';');
+  if (groupLimit === undefined && budgets === undefined) return named;
+  const others = Object.entries(budgets ?? {}).map(([name, of]) => `${name},${rateText(of)}`);
+  return [named, groupLimit ?? '', ...others].join(';');
 }
 
 /** `priority weight group costs`. */

@@ -23,12 +23,7 @@ export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, ['qslots', 'qmeta']);
 }
 
-/** Where the numbers of stripes of keyed mutexes are noted. Not `info`: it is no semaphore. */
-export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
-  return keysFor(key, ['stripes']);
-}
-
-function keysFor({ prefix, name }: SemaphoreKey, kinds: readonly string[]): readonly string[] {
+export function keysFor({ prefix, name }: SemaphoreKey, kinds: string[]): readonly string[] {
   return kinds.map((kind) => `${prefix}:{${tagOf(name)}}:${kind}`);
 }
 

@@ -5,16 +5,13 @@ import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
-/** A command of ioredis flattens lists, so that a long list is not copied to be spread. */
-type Arguments = string | Buffer | number | readonly string[];
-
 /**
  * What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type
  * fits.
  */
 export interface IoredisClient {
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: Arguments[]): Promise<unknown>;
-  eval(script: string, keyCount: number, ...keysAndArgs: Arguments[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: unknown[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: unknown[]): Promise<unknown>;
   readonly status?: string;
 }
 
@@ -51,7 +48,8 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
-  // Nothing async, and no promise beside the client's own: each call passes here.
+  // Nothing async, and no promise beside the client's own: each call passes here. A command of
+  // ioredis flattens lists, so that a long list is not copied to be spread.
   const connection: RedisConnection = {
     runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, keys, args),
     runByText: (script, keys, args) => client.eval(script, keys.length, keys, args),

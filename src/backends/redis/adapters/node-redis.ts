@@ -101,11 +101,10 @@ const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
 function scriptsOf(client: NodeRedisClient): Scripts {
-  const isOne = isOneConnection(client) && client.options?.keyPrefix === undefined;
-  const one = isOne ? client : undefined;
+  const one = isOneConnection(client) && client.options?.keyPrefix === undefined && client;
   return {
     runBySha: (sha1, keys, args) =>
-      one?.isReady === true
+      one && one.isReady === true
         ? one.sendCommand(wordsOf('EVALSHA', sha1, keys, args), NO_TIMEOUT)
         : client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
     runByText: (script, keys, args) =>
