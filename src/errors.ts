@@ -71,7 +71,7 @@ export interface HeldHere {
   readonly label: string;
 }
 
-/** No permit came free in time. `cause` is the last error of the backend, if there was one. */
+/** No permit came free in time. `cause` is the last error of the backend, if there was any. */
 export class AcquireTimeoutError extends RedsemError {
   /** The semaphore's name. */
   readonly semaphore: string;

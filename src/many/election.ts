@@ -31,7 +31,7 @@ export interface ElectionEvents {
   leader: [leadership: Handle];
   /**
    * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other campaign follows by
-   * itself. The other codes are those of a semaphore, from the mutex underneath.
+   * itself. The other codes are the codes of the mutex underneath.
    */
   warning: [warning: ElectionWarning];
 }

@@ -43,7 +43,7 @@ export interface KeyedMutexEvents {
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
    * day, and such keyed mutexes do not exclude each other. redsem looks for it when the first keys
    * are held, and every twelve hours. Emitted once. Not on a quorum.
-   * The other codes are those of a `KeyedSemaphore`.
+   * The other codes are the codes of a `KeyedSemaphore`.
    */
   warning: [warning: KeyedMutexWarning];
 }
