@@ -22,7 +22,8 @@ import { checkOptions } from './arguments/known-options.js';
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
 /**
- * A client or a connection, or several of independent masters: a majority of the masters decides.
+ * A client or a connection, or an array of clients of independent masters: a majority of the
+ * masters decides.
  */
 export type RedisTarget = SingleTarget | readonly SingleTarget[];
 

@@ -69,7 +69,7 @@ export interface HeldHere {
   readonly label: string;
 }
 
-/** No permit came free in time. `cause` is the last error of the backend, if there was one. */
+/** No permit came free in time. `cause` is the last error of the backend, if there was any. */
 export class AcquireTimeoutError extends RedsemError {
   /** The semaphore's name. */
   readonly semaphore: string;
@@ -201,7 +201,7 @@ export class HandleLostError extends RedsemError {
  * is its last error.
  */
 export class BackendError extends RedsemError {
-  /** The name of the semaphore, or of the keyed mutex; undefined if the call was about none. */
+  /** The name of the semaphore, or of the keyed mutex; undefined for a call about no semaphore. */
   readonly semaphore: string | undefined;
 
   /**
@@ -217,8 +217,8 @@ export class BackendError extends RedsemError {
 }
 
 /**
- * Fewer of the independent masters than a majority answered, or other processes use them in another
- * set. `cause` has the reasons, too.
+ * Fewer independent masters than a majority answered, or other processes use these masters in
+ * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /**

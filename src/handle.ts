@@ -23,7 +23,8 @@ export interface HandleData extends Ticket {
 /** The options of `Handle.release`. */
 export interface ReleaseOptions {
   /**
-   * Units that were spent of each budget, by name: integers, minimum 0. They replace the `cost`.
+   * The units that the work has spent of each budget, by name: integers, minimum 0. They replace
+   * the `cost`.
    */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
@@ -139,7 +140,8 @@ export class Handle extends LossEmitter {
    * Extends the ticket to its full ttl now, in addition to the extensions that redsem makes.
    * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was
    *   confirmed
-   * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
+   * @throws {BackendError} when the backend refuses; the lease runs on, and redsem retries the
+   *   extension
    */
   async extend(): Promise<void> {
     this.assertHeld();
@@ -147,15 +149,15 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, settles the units that it has spent of budgets, and wakes the next
-   * waiter. Resolves with true when the ticket was still there. Resolves with false when it had
-   * been lost, or when its lease ran out while the backend was away. May be called twice.
+   * Gives the permit back, settles the spent units of budgets, and wakes the next waiter. Resolves
+   * with true when the ticket was still there. Resolves with false when the ticket was lost before,
+   * or when its lease ran out while the backend was away. You may call it twice.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
    *   and the lease still runs; redsem retries the release in the background until the ticket has
    *   expired
    * @throws {TypeError | RangeError} for wrong options: nothing is released
-   * @param options `spent`: the units that were spent of each budget, by name; they replace the
-   *   `cost`
+   * @param options `spent`: the units that the work has spent of each budget, by name; they replace
+   *   the `cost`
    */
   release(options?: ReleaseOptions): Promise<boolean> {
     try {
@@ -173,8 +175,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * The units that the permit has spent of each budget, by name. The release settles them, once.
-   * For a budget that is not named, the permit has spent its `cost`.
+   * The units that the work has spent of each budget, by name. The release settles them, once. For
+   * a budget that `spent` does not name, the `cost` counts.
    */
   get spent(): Readonly<Record<string, number>> | undefined {
     return this.#lease.spent;

@@ -11,18 +11,18 @@ export interface SemaphoreOptions {
    */
   readonly limit: number;
   /**
-   * How long a ticket lives without an extension, in milliseconds. Default 30 000, minimum 100,
-   * maximum 2 147 483 647.
+   * How long a ticket, the record of a permit, lives without an extension, in milliseconds. Default
+   * 30 000, minimum 100, maximum 2 147 483 647.
    */
   readonly ttl?: number | undefined;
   /**
-   * How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 =
-   * never.
+   * How often redsem extends held tickets, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`;
+   * 0 = never.
    */
   readonly extendEvery?: number | undefined;
   /**
-   * Pauses between tries while waiting, in milliseconds. Default
-   * `{ min: 10, max: 200, factor: 2, jitter: true }`.
+   * Pauses between polls while a request waits, and before redsem retries a failed extension or
+   * release, in milliseconds. Default `{ min: 10, max: 200, factor: 2, jitter: true }`.
    */
   readonly retry?: RetryOptions | undefined;
   /**
@@ -30,13 +30,15 @@ export interface SemaphoreOptions {
    * cluster's hash tag.
    */
   readonly prefix?: string | undefined;
-  /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
+  /**
+   * How `inspect` names this process as a holder or waiter: at most 256 bytes. Default `host:pid`.
+   */
   readonly label?: string | undefined;
   /**
    * Only for a server with replicas. A grant counts only if `atLeast` replicas (minimum 1)
    * acknowledge it within `timeout` milliseconds (default 1000, minimum 1); else redsem gives the
    * permit back and tries again. A failover is then less likely to forget a permit, but still may:
-   * https://redis.io/docs/latest/commands/wait/. Default: no replica is asked.
+   * https://redis.io/docs/latest/commands/wait/. Default: redsem waits for no replica.
    */
   readonly replicas?: ReplicaOptions | undefined;
   /**
@@ -102,15 +104,15 @@ export interface AcquireOptions {
    */
   readonly priority?: number | undefined;
   /**
-   * The units that the request is charged of each budget, by name: integers, minimum 0.
+   * The units that Redis charges each budget for the request, by name: integers, minimum 0.
    * `release({ spent })` settles the difference. Not on several masters. Default: nothing.
    */
   readonly cost?: Readonly<Record<string, number>> | undefined;
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
-   * changed, at most once a second. redsem makes no call to Redis for it: it reports what the polls
-   * show, about every 1.5 s. If it throws or rejects while the request waits, the wait ends with
-   * that error. Not on several masters. Default: none.
+   * changed, at most once a second. redsem makes no call to Redis for it: it reads the replies to
+   * its polls, about every 1.5 s. If the function throws or rejects while the request waits, the
+   * wait ends with that error. Not on several masters. Default: none.
    */
   readonly onWaiting?: ((report: WaitingReport) => void | Promise<void>) | undefined;
 }
@@ -128,8 +130,8 @@ export interface WaitingReport extends QueueProgress {
 export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 
 /**
- * The options of an `acquire` of several at once. Each has a separate queue, so options of a queue
- * are missing.
+ * The options of a call for permits of several semaphores. Each semaphore has its own queue, so
+ * options of a queue are missing.
  */
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 

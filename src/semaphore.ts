@@ -90,8 +90,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * The limit that counts, as in the last reply, also to `inspect`: the limit that `setLimit`
-   * stored, else the constructor's.
+   * The limit that counts, by the last reply of the backend: the limit that `setLimit` stored, else
+   * the constructor's limit.
    */
   get limit(): number {
     return this.#link.limit;
@@ -143,9 +143,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, in one round trip: all that it asks for, or nothing. Gives null when no permit is
-   * free, other requests are before it, the rate or a budget does not allow it now, or its group
-   * holds `groupLimit` permits.
+   * Tries once, in one round trip: takes all permits or none. Gives null when too few permits are
+   * free, when other requests come first, when the rate or a budget does not allow the request now,
+   * or when its group holds `groupLimit` permits.
    * @param options `permits`: how many to take, 1 to the limit, default 1; `group` and `cost` as in
    *   `AcquireOptions`
    * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
@@ -199,8 +199,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
-   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
-   * error of `fn`, and beside a result it is a `warning`.
+   * as `fn` does. A failed release changes neither the result nor the error of `fn`: it becomes the
+   * `cause` (or `suppressed`) of the error, or a `warning` if `fn` gave a result.
    * @param fn gets the handle; its `signal` aborts when the permit is lost
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
@@ -214,8 +214,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * As `use`, but runs `fn` only if a permit is free now: for a job that starts on every replica
-   * and must run on one.
+   * As `use`, but runs `fn` only if a permit is free now: for a job that starts on every replica,
+   * but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -228,9 +228,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Gives the limit, the rate and when it allows the next permit, the permits held and the requests
-   * waiting, with their labels. It does not count expired tickets and requests. It reads a large
-   * semaphore in pages.
+   * Gives the limit, the rate, the time until the rate allows the next permit, the permits held and
+   * the requests waiting, with their labels. It does not count expired tickets and requests. It
+   * reads a large semaphore in pages.
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -239,14 +239,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, whatever limit its object was made
-   * with. It is effective at their next call. When the limit grows, waiters get the new permits at
-   * once. When it shrinks, holders keep their permits. 0 pauses the semaphore: holders keep their
-   * permits, and requests wait until another limit is set. Redis keeps the limit until a day after
-   * the last use.
+   * Stores a limit for every process that uses this name, in place of the limit of its constructor.
+   * Each process uses the stored limit from its next call on. When the limit grows, waiters get the
+   * new permits at once. When it shrinks, holders keep their permits. 0 pauses the semaphore:
+   * holders keep their permits, and requests wait until another limit is set. Redis keeps the limit
+   * until a day after the last use.
    * @param limit an integer, minimum 0; undefined removes the stored limit, so that each object
    *   uses its own limit again
-   * @throws {RangeError | TypeError} for anything else
+   * @throws {RangeError | TypeError} for any other value
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
@@ -279,10 +279,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the rate for every process that uses this name, from its next call on, whatever rate
-   * its object was made with. Permits that were granted before still count. Waiters get at once the
-   * permits that the new rate allows. Redis keeps the rate until a day after the last use.
-   * @param rate as the option; undefined: no rate, whatever rate objects were made with
+   * Stores a rate for every process that uses this name, in place of the rate of its constructor.
+   * Each process uses the stored rate from its next call on. Permits that were granted before still
+   * count. Waiters get at once the permits that the new rate allows. Redis keeps the rate until a
+   * day after the last use.
+   * @param rate as the option `rate`; undefined: no rate counts, not even a constructor's rate
    * @throws {RangeError | TypeError} for anything else, and on several masters
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -296,7 +297,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Changes a budget for every process that uses this name, as `setRate` changes the rate.
    * @param name as in the option `budgets`
-   * @param budget as in the option; undefined: no such budget, whatever objects were made with
+   * @param budget as in the option; undefined: no budget of this name counts, not even a
+   *   constructor's budget
    * @throws {RangeError} when there are four budgets of other names already, stored or in the
    *   options of this object; nothing is changed
    * @throws as `setRate` otherwise
@@ -309,10 +311,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes how many permits each group may hold at once, for every process that uses this name,
-   * whatever `groupLimit` its object was made with. Holders keep their permits. Redis keeps the
+   * Stores how many permits each group may hold at once, for every process that uses this name, in
+   * place of the `groupLimit` of its constructor. Holders keep their permits. Redis keeps the
    * number until a day after the last use.
-   * @param limit as the option; undefined: any number, whatever objects were made with
+   * @param limit as the option `groupLimit`; undefined: a group may hold any number
    * @throws as `setRate`
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
@@ -324,8 +326,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Takes over a ticket that another process acquired: from now on this process extends it. The
    * ticket keeps its slots and gets a new fencing token. The former holder learns at its next
-   * extension, at the latest, that the ticket is lost. If several processes adopt it, the last one
-   * owns it.
+   * extension, at the latest, that the ticket is lost. If several processes adopt it, the last of
+   * them owns it.
    * @param ticket the result of `handle.toJSON()`
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
@@ -357,14 +359,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs. With `drain`,
-   * holders first have that time to release them. New and waiting requests reject with a
-   * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
-   * `closed`, its `signal` aborts, and the next waiter gets its permit. Many hundred handles are
-   * released over several turns of the event loop. The client stays open. A second `close()`
-   * without `drain` ends the time of the first. Other calls that are under way may succeed, but are
-   * not repeated. Resolves when every permit is given back and no call is under way, or after
-   * min(ttl, 5000) ms more.
+   * Takes the permits from all handles at once, also while their work still runs. With `drain`,
+   * holders first have `drain` milliseconds to release their permits. New and waiting requests
+   * reject with a `ClosedError` at once. A handle that is still held at the end emits `lost` with
+   * reason `closed`, its `signal` aborts, and the next waiter gets its permit. Many hundred handles
+   * are released over several turns of the event loop. The client stays open. A second `close()`
+   * without `drain` ends the drain of the first call. Other calls that are under way may succeed,
+   * but are not repeated. Resolves when every permit is given back and no call is under way, or
+   * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

@@ -443,8 +443,8 @@ export interface InspectReply {
   /** By `limitFrom`. */
   readonly limit: number;
   /**
-   * `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`:
-   * nobody has asked, so it is the one given here.
+   * `setLimit`: the stored limit. `caller`: no limit is stored, so the limit of the last caller.
+   * `options`: there was no caller within a day, so the limit of this object.
    */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
   /** Left out where none counts. */
@@ -466,11 +466,11 @@ export interface InspectReply {
 /** The rate that counts; see `Semaphore.inspect`. */
 export interface RateState extends Rate {
   /**
-   * `setRate`: stored. `caller`: none is stored, and a caller of late has it. `options`: nobody has
-   * asked, so it is the one given here.
+   * `setRate`: the stored rate. `caller`: no rate is stored, so the rate of a caller of late.
+   * `options`: there was no caller of late, so the rate of this object.
    */
   readonly from: 'setRate' | 'caller' | 'options';
-  /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
+  /** Milliseconds until the rate allows the next permit; 0: it allows a permit now. */
   readonly nextIn: number;
 }
 
@@ -480,7 +480,7 @@ export interface BudgetState extends Omit<Rate, 'permits'> {
   readonly amount: number;
   /** As of a rate, with `setBudget` in place of `setRate`. */
   readonly from: 'setBudget' | 'caller' | 'options';
-  /** How many units of the burst are used now; more than the burst where it is in debt. */
+  /** How many units of the burst are used now; more than the burst if the budget is in debt. */
   readonly used: number;
 }
 

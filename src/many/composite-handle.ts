@@ -8,7 +8,7 @@ import type { Share } from './ordered-acquisition.js';
 
 /**
  * Several handles as one: held while all of them are held, lost with the first handle that is lost.
- * The other handles then stay held until `release()`, because their work has yet to stop. A
+ * The other handles then stay held until `release()`, because their work must stop first. A
  * composite of no handles holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
@@ -89,9 +89,9 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Gives all permits back, in the reverse of the order in which redsem took them. They leave in
-   * one turn, so a backend that hangs delays no other. Resolves with true when all permits were
-   * still held. Idempotent.
+   * Gives all permits back, in the reverse of the order in which redsem took them. All releases
+   * leave in one turn of the event loop, so a backend that hangs does not delay the others.
+   * Resolves with true when all permits were still held. Idempotent.
    * @throws {AggregateError} of the errors of the permits that were not given back; see
    *   `Handle.release`
    */

@@ -59,8 +59,8 @@ export abstract class KeyedLocks<
 
   /**
    * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
-   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
-   * error of `fn`, and beside a result it is a `warning`.
+   * as `fn` does. A failed release changes neither the result nor the error of `fn`: it becomes the
+   * `cause` (or `suppressed`) of the error, or a `warning` if `fn` gave a result.
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
@@ -75,7 +75,7 @@ export abstract class KeyedLocks<
 
   /**
    * As `use`, but runs `fn` only if `tryAcquire` gives a handle: for a job that starts on every
-   * replica and must run on one.
+   * replica, but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -90,8 +90,8 @@ export abstract class KeyedLocks<
 
   /**
    * Takes the permits of all keys from their handles at once, also while their work still runs.
-   * With `drain`, holders first have that time to release them. Otherwise it is as `close` of a
-   * semaphore: the client stays open.
+   * With `drain`, holders first have `drain` milliseconds to release their permits. Otherwise it is
+   * as `close` of a semaphore: the client stays open.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

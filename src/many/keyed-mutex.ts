@@ -42,7 +42,7 @@ export interface KeyedMutexEvents {
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
    * day, and such keyed mutexes do not exclude each other. redsem looks for it when the first keys
    * are held, and every twelve hours. Emitted once. Not on a quorum.
-   * The other codes are those of a `KeyedSemaphore`.
+   * The other codes are the codes of a `KeyedSemaphore`.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -58,9 +58,9 @@ const HALF_DAY = 43_200_000;
 export type Keys = string | readonly string[];
 
 /**
- * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
- * so callers that name them in different orders never deadlock. A holder of a key that asks for
- * another key in a second call may deadlock: take all keys in one call.
+ * A mutex for each key. A call takes many keys in one global order, all or none within one
+ * deadline, so callers that name keys in different orders never deadlock. A holder of a key that
+ * asks for another key in a second call may deadlock: take all keys in one call.
  */
 export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, KeyedMutexEvents> {
   readonly #resolved: ResolvedOptions;
@@ -104,8 +104,8 @@ export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, K
   }
 
   /**
-   * One try: null when a key is not free, or other requests wait for it. The keys that were taken
-   * are then given back already.
+   * Tries once. Gives null when a key is not free, or when other requests wait for it. By then
+   * redsem has given back the keys that it took.
    * @throws {TypeError | RangeError} for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms

@@ -31,8 +31,8 @@ const DEFAULT_LIMIT = 1000;
 /**
  * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
  * Requests are served in order of arrival, so later readers wait behind a waiting writer. Neither
- * readers nor writers starve, unless some have a higher `priority`. On several masters there is no
- * queue: there a writer can starve.
+ * readers nor writers starve, unless other requests have a higher `priority`. On several masters
+ * there is no queue: there a writer can starve.
  *
  * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
  * A holder whose lease is lost may still read or write until it reads its handle; compare the
