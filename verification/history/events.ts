@@ -166,15 +166,12 @@ export interface StallEvent extends Written {
   readonly until: number;
 }
 
-/**
- * One fault has two to four moments: `begin`, just before it is caused; `active`, when it is there;
- * `ending`, just before it is undone; `end`.
- */
+/** A fault begins just before it is caused, and ends when it is undone. */
 export interface FaultEvent extends Written {
   readonly type: 'fault';
   readonly fault: number;
   readonly kind: string;
-  readonly phase: 'begin' | 'active' | 'ending' | 'end';
+  readonly phase: 'begin' | 'end';
   /** The processes that it strikes; left out: all. */
   readonly targets?: readonly string[] | undefined;
   /** The one semaphore that it strikes; left out: all. */
@@ -277,7 +274,6 @@ export interface SeenEvent extends Written {
   /** When it was asked; `at` is when it answered. */
   readonly asked: number;
   readonly holders: readonly Grant[];
-  readonly waiters: readonly string[];
 }
 
 /** An event that must never happen: an unhandled rejection, or an exception in a timer. */

@@ -164,26 +164,23 @@ function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else list.push(value);
 }
 
-function headerOf({ at, semaphores, nodes, claim = 0, recovery = Infinity }: RunEvent): Header {
+function headerOf({ at, semaphores, claim = 0, recovery = Infinity }: RunEvent): Header {
   const [terms, another] = semaphores;
   if (terms === undefined || another !== undefined) {
     throw new MalformedHistoryError('expected one semaphore');
   }
-  return { at, ...terms, claim, recovery, ordered: nodes === 1 };
+  return { at, ...terms, claim, recovery };
 }
 
 function faultOf(events: readonly FaultEvent[]): Fault {
   const [first] = events;
   if (first?.phase !== 'begin')
     throw new MalformedHistoryError('a fault ends without having begun');
-  const at = (phase: FaultEvent['phase']): number =>
-    events.find((event) => event.phase === phase)?.at ?? Infinity;
   const { fault, kind, targets, step, key, node } = first;
   if (!isFaultKind(kind)) throw new MalformedHistoryError(`unknown fault '${kind}'`);
   const details = { kind, step, key, node };
-  const active = { from: at('active'), to: at('ending') };
-  const effects = effectsOf(details);
-  return { fault, targets, ...details, effects, from: first.at, to: at('end'), active };
+  const to = events.find(({ phase }) => phase === 'end')?.at ?? Infinity;
+  return { fault, targets, ...details, effects: effectsOf(details), from: first.at, to };
 }
 
 /**

@@ -4,14 +4,12 @@ import { checkDeadlines } from './rules/deadlines.js';
 import { checkLimit, checkServer, checkSlots } from './rules/limit.js';
 import { checkLiveness } from './rules/liveness.js';
 import {
-  checkBlind,
   checkCause,
   checkCertainty,
   checkLossTime,
   checkLostOnce,
   checkTold,
 } from './rules/losses.js';
-import { checkOrder } from './rules/order.js';
 import { checkPhantoms } from './rules/phantoms.js';
 import { checkTokens } from './rules/tokens.js';
 
@@ -20,12 +18,10 @@ const rules = [
   checkSlots,
   checkServer,
   checkTokens,
-  checkOrder,
   checkTold,
   checkCertainty,
   checkLossTime,
   checkLostOnce,
-  checkBlind,
   checkCause,
   checkDeadlines,
   checkLiveness,

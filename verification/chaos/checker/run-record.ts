@@ -57,8 +57,6 @@ export interface Fault extends Span {
   readonly fault: number;
   readonly kind: FaultKind;
   readonly effects: FaultEffects;
-  /** While the fault was certainly there. */
-  readonly active: Span;
   readonly targets: readonly string[] | undefined;
   readonly step: number | undefined;
   readonly key: string | undefined;
@@ -70,8 +68,6 @@ export interface Header extends SemaphoreSettings {
   readonly at: number;
   readonly claim: number;
   readonly recovery: number;
-  /** Whether requests are granted in order of arrival: they are not where there is no queue. */
-  readonly ordered: boolean;
 }
 
 /** A history whose related events are joined. */
@@ -101,7 +97,7 @@ export function stoodStill(run: RunRecord, process: string, from: number, to: nu
   return [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], from, to));
 }
 
-export function strikes(fault: Fault, process: string): boolean {
+function strikes(fault: Fault, process: string): boolean {
   return fault.targets === undefined || fault.targets.includes(process);
 }
 

@@ -49,9 +49,7 @@ async function injectOne(
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
-    record('active');
     await sleep(lasts);
-    record('ending');
     await undo();
   }
   record('end');

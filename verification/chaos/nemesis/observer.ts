@@ -59,8 +59,7 @@ export class Observer {
       for (const slot of slots) this.#slots.set(slot, { token, label });
       return { id, slots, token };
     });
-    const waiters = state.waiters.map(({ id }) => id);
-    this.#recorder.record({ type: 'seen', asked, holders, waiters });
+    this.#recorder.record({ type: 'seen', asked, holders });
     return state;
   }
 

@@ -15,22 +15,10 @@ const sound: Record<string, string> = {
     'w2 200-300 token=9; w1 100 250- until=250 token=8',
   'tokens: that come again after data was lost while the clock was behind':
     'w1 100-200 token=5000; !step-clock 300-301 step=-5000; !flush-data 500-510; w2 800-900 token=5000',
-  'order: a waiter that was not seen in the queue may have come later':
-    'limit=1; seen 450 waits=w2.700; w3 400 600-650; w2 200 700-750',
-  'order: a grant that was not claimed in time goes to the next':
-    'limit=1; seen 300 waits=w2.900; seen 350 holds=w2.900/0/550; seen 550; w3 400 600-650; seen 700 waits=w2.900; w2 200 900-950',
-  // The rare reads of a busy machine: --seed 8 --minutes 0.2 --ttl 600 --topology single.
-  'order: a grant that was not claimed may come and go between two reads':
-    'limit=1; seen 300 waits=w2.1400; w3 400 1310-1350; w2 200 1400-1450',
-  'order: and between two that both show the request in the queue':
-    'limit=1; seen 300 waits=w2.1450; w3 400 1310-1350; seen 1360 waits=w2.1450; w2 200 1450-1500',
-  'order: where there is no queue there is no order':
-    'limit=1 ordered=no; seen 300 waits=w2.700; w3 400 600-650; w2 200 700-750',
   'lost-silently: a ticket outlives the data of one of several masters':
     'w1 100-5000; !restart-empty 1000-2000 node=2',
   'lost-late: reported when the process could run again':
     'w1 100- lost=expired@3000; !stop-process 200-2990 w1',
-  'blind: certain for the rest of its lease': 'w1 100-900 reads=800-1100; !stop-server 150-2000',
   'deadline: all may be late when the process that carries their bytes stood still':
     'w1 asks 100-2000 unknown 500; stall nemesis 490-1990',
   'deadline: a stopped process ends its requests when it runs again':
@@ -82,14 +70,6 @@ const broken: Record<string, string> = {
     'w1 100-200 token=5000; !step-clock 300-301 step=-5000; w2 800-900 token=800',
   'tokens: a lower one after data was lost when the clock had caught up':
     'w1 100-200 token=9000; !step-clock 300-301 step=-5000; !flush-data 5500-5501; w2 6000-6100 token=8000',
-  'order: overtaken by a later request':
-    'limit=1; seen 300 waits=w2.700; w3 400 600-650; w2 200 700-750',
-  'order: overtaken though back in the queue since the data was lost':
-    'limit=1; !flush-data 200-210; seen 300 waits=w2.700; w3 400 600-650; w2 100 700-750',
-  'order: overtaken while its connection is cut off, which costs no place':
-    'limit=1; seen 300 waits=w2.700; !swallow-replies 350-380 w2; w3 400 600-650; w2 200 700-750',
-  'order: a request for many permits is starved by small ones':
-    'seen 300 waits=w2.700; w3 400 600-650; w2/0,1 200 700-750',
   'lost-silently: no report that the data was lost': 'w1 100-5000; !flush-data 2000-2010',
   'lost-silently: no report that the clock went beyond its ticket':
     'w1 100-5000; !step-clock 2000-2001 step=5000',
@@ -108,10 +88,6 @@ const broken: Record<string, string> = {
     'w1 100-1500 reads=1200,1300-2300 extended=101; !stop-server 150-1250',
   'held-again: held after it was lost':
     'w1 100-600 lost=missing@400 reads=500-1500 released=no; !flush-data 300-301',
-  'blind: certain though the server has not answered for longer than the ttl':
-    'w1 100-1300 reads=1250-1400; !stop-server 150-2000',
-  'blind: certain though no reply can have reached it':
-    'w1 100-1300 reads=1250-1400; !swallow-replies 150-2000 w1',
   'cause: lost while nothing was wrong': 'w1 100- lost=missing@400',
   'cause: lost because scripts were forgotten':
     'w1 100- lost=expired@1100; !forget-scripts 150-151',

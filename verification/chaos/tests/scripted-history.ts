@@ -18,7 +18,7 @@ const NAME = 'made up';
  *       lost=missing@400            hears of the loss
  *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: no end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
- *     seen 300 holds=a.1/0/550 waits=w2.700    the server has this ticket (slot, token) and request
+ *     seen 300 holds=a.1/0/550      the server has this ticket (slot, token)
  *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=info,tickets
  */
 export function scriptedHistory(text: string): HistoryEvent[] {
@@ -29,7 +29,7 @@ export function scriptedHistory(text: string): HistoryEvent[] {
     at: 0,
     process: 'nemesis',
     semaphores: [{ name: NAME, limit: Number(option('limit') ?? 2), ttl: 1000 }],
-    nodes: option('ordered') === 'no' ? 3 : 1,
+    nodes: 1,
     claim: Number(option('claim') ?? 1000),
     recovery: 5000,
   };
@@ -68,7 +68,7 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
       const [id = '', slot, token = 1] = ticket.split('/');
       return { id, slots: [Number(slot)], token: Number(token) };
     });
-    return [{ type: 'seen', at, process, asked: at - 1, holders, waiters: list(option('waits')) }];
+    return [{ type: 'seen', at, process, asked: at - 1, holders }];
   }
   const [from, to] = span(third);
   if (who === 'stall') return [{ type: 'stall', at: to, process: what, from, until: to }];
@@ -95,8 +95,8 @@ function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
     step: step && Number(step),
     node: node && Number(node),
   };
-  return (['begin', 'active', 'ending', 'end'] as const).map(
-    (phase, nth) => ({ ...shared, at: nth < 2 ? from : to, phase }) as FaultEvent,
+  return (['begin', 'end'] as const).map(
+    (phase) => ({ ...shared, at: phase === 'begin' ? from : to, phase }) as FaultEvent,
   );
 }
 

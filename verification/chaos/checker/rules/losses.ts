@@ -1,14 +1,7 @@
 import type { Violation } from '../../../history/events.js';
 import { endsAllTickets } from '../../history/fault-kinds.js';
 import { SLACK } from '../precision.js';
-import {
-  type Hold,
-  isStruck,
-  type RunRecord,
-  stoodStill,
-  strikes,
-  touching,
-} from '../run-record.js';
+import { type Hold, isStruck, type RunRecord, stoodStill, touching } from '../run-record.js';
 
 /** A holder whose ticket a fault took is notified, at the latest when its lease ends. */
 export function checkTold({ faults, holds, life, header }: RunRecord): Violation[] {
@@ -81,25 +74,6 @@ export function checkLostOnce({ holds }: RunRecord): Violation[] {
     if (believed === undefined) return [];
     return [problem('held-again', believed.at, `${id} was held again after it was not`)];
   });
-}
-
-/**
- * A process that hears nothing from the server is certain of nothing after the end of its lease.
- */
-export function checkBlind(run: RunRecord): Violation[] {
-  const silent = run.faults.filter(({ effects }) => effects.silences);
-  const spans = silent.map((fault) => ({ ...fault.active, fault }));
-  return run.holds.flatMap((hold) =>
-    hold.readings.flatMap(({ at, held }) => {
-      if (!held) return [];
-      for (const { from, fault } of touching(spans, at, at)) {
-        if (!strikes(fault, hold.process) || at <= from + run.header.ttl) continue;
-        const message = `${hold.id} was held ${Math.round(at - from)} ms into ${fault.kind}`;
-        return [problem('blind', at, message)];
-      }
-      return [];
-    }),
-  );
 }
 
 /** No holder loses a permit while nothing is wrong. */
