@@ -110,7 +110,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   return `npm run simulate -- ${words.join(' ')}`;
 }
 
-function number(option: string, text: string, least: number): number {
+export function number(option: string, text: string, least: number): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) {
     throw new TypeError(`--${option}: expected a number, got ${JSON.stringify(text)}`);

@@ -6,16 +6,9 @@ export function describePlan(plan: readonly PlannedFault[]): string {
 }
 
 export function describeFault(fault: PlannedFault): string {
-  const { at, kind, lasts, workers, step, key, delay, node } = fault;
+  const { at, kind, lasts, ...more } = fault;
   const when = `${(at / 1000).toFixed(1).padStart(7)} s`;
   const time = lasts > 0 ? `${lasts} ms` : '';
-  const more = [
-    node === undefined ? undefined : `node ${node}`,
-    workers === undefined ? undefined : `workers ${workers.join(', ')}`,
-    step === undefined ? undefined : `by ${step} ms`,
-    key,
-    delay === undefined ? undefined : `by ${delay} ms`,
-  ];
-  const details = more.filter((detail) => detail !== undefined).join('; ');
-  return [when, kind.padEnd(18), time.padStart(8), details].join('  ').trimEnd();
+  const details = Object.entries(more).map(([name, value]) => `${name} ${String(value)}`);
+  return [when, kind.padEnd(18), time.padStart(8), details.join('; ')].join('  ').trimEnd();
 }
