@@ -4,7 +4,7 @@ import { contentionFigures } from '../measure/contention-figures.js';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
-import { barChart, type Chart } from '../report/chart.js';
+import type { Chart, Panel } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
 import { atLeast, atMost, below, eitherClient, ratio, type Verdict } from '../report/verdict.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
@@ -120,21 +120,23 @@ function neverOverLimit(results: Results, { title, processes, callers, limit }: 
   return parts.length === 0 ? { bar, reached: 'not measured', met: undefined } : atMost(bar, parts);
 }
 
-function charts(results: Results): Chart[] {
-  return [
-    barChart({
-      file: 'contended-summary',
-      title: '100 callers in 4 processes wait for 4 permits',
-      subtitle: 'Each holds a permit for 20 ms. Less is better.',
-      results,
-      scenario: crowd.title,
-      peers: semaphores,
-      panels: [
-        { figure: 'waitP99', title: 'Wait, ms: 99 % of the callers have a permit by then' },
-        { figure: 'calls', title: 'Redis calls for each acquire and release together' },
-      ],
+function chart(results: Results): Chart {
+  const panel = (figure: string, title: string): Panel => ({
+    title,
+    bars: semaphores.map(({ id, label, kind }) => {
+      const spread = results.spread(crowd.title, id, figure);
+      return { label, spread, isOwn: kind === 'redsem' };
     }),
-  ];
+  });
+  return {
+    file: 'contended-summary',
+    title: '100 callers in 4 processes wait for 4 permits',
+    subtitle: 'Each holds a permit for 20 ms. Less is better.',
+    panels: [
+      panel('waitP99', 'Wait, ms: 99 % of the callers have a permit by then'),
+      panel('calls', 'Redis calls for each acquire and release together'),
+    ],
+  };
 }
 
 export const contended: Question = {
@@ -158,5 +160,5 @@ export const contended: Question = {
     ),
   tables: tablesOf(semaphores, columns),
   verdicts,
-  charts,
+  charts: (results) => [chart(results)],
 };
