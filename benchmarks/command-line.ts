@@ -5,9 +5,8 @@ import { questions } from './questions/all-questions.js';
 import type { Pace, Question } from './questions/question.js';
 import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { runQuestion } from './question-run.js';
-import { writeReadme } from './report/readme.js';
+import { resultsSection, writeReadme } from './report/readme.js';
 import { drawCharts, loadSummary, saveAnswer } from './report/summary-file.js';
-import { printAnswer } from './report/terminal.js';
 import { slowCallVerdicts, verdictLine } from './report/verdict.js';
 
 /**
@@ -55,10 +54,11 @@ async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
     const { answer, failures: failed } = await runQuestion(question, pace);
     failures += failed;
     if (answer.slowCalls !== undefined) slow.push(answer.slowCalls);
-    printAnswer(question, answer, pace);
+    console.log(`\n${resultsSection(question, answer)}\n`);
     if (pace === 'full' && failed === 0) saveAnswer(question, answer);
   }
   if (pace === 'full') await writeReadme(questions);
+  else console.log('quick run: the numbers mean nothing');
   if (slow.length > 0) console.log(wholeRun(slow));
   const seconds = Math.round((performance.now() - started) / 1000);
   const end = failures === 0 ? 'every case ran' : `${failures} cases failed`;

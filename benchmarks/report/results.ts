@@ -64,8 +64,9 @@ export function rowsOf(measured: readonly Measured[]): Row[] {
   return scenarios.flatMap((scenario) =>
     peerIds.flatMap((peer) => {
       const rounds = measured.filter((each) => each.scenario === scenario && each.peer === peer);
-      const figures = Object.keys(rounds[0]?.values ?? {}).map((figure) => {
-        const values = rounds.map((round) => round.values[figure] ?? NaN);
+      const names = new Set(rounds.flatMap((round) => Object.keys(round.values)));
+      const figures = [...names].map((figure) => {
+        const values = rounds.flatMap((round) => round.values[figure] ?? []);
         const [middle, low, high] = [median(values), Math.min(...values), Math.max(...values)];
         return [figure, [rounded(middle), rounded(low), rounded(high)]] as const;
       });

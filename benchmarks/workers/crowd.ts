@@ -30,6 +30,7 @@ const batch = 1000;
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
+/** Lets a crowd wait, and takes many permits at once. */
 export async function runCrowd(connection: Connection, task: CrowdTask): Promise<CrowdResult> {
   const { waiters, limit, permits, ms } = task;
   const all: Promise<boolean>[] = [];

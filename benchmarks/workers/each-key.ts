@@ -24,6 +24,7 @@ const ttl = 600_000;
 setFlagsFromString('--expose-gc');
 const gc: unknown = runInNewContext('gc');
 
+/** Takes a permit of each key and gives it back, then takes all and keeps them. */
 export async function runEachKey(
   connection: Connection,
   task: EachKeyTask,
