@@ -12,6 +12,7 @@ import { injectFaults } from './nemesis/nemesis.js';
 import { Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
 import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
+import { connect } from './topologies/connect.js';
 import { WORKERS } from './topologies/detours.js';
 import { NAME } from './topologies/server-faults.js';
 import type { Topology } from './topologies/topology.js';
@@ -77,7 +78,8 @@ async function perform(
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };
   recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
-  const observer = await Observer.start(topology.observerAddress, semaphore, recorder);
+  const connection = await connect(topology.observerAddress);
+  const observer = new Observer(connection, semaphore, recorder);
   const shared = { folder, semaphore, seed, keeper };
   const workers = new Workers(WORKERS, shared, (worker) => topology.addressOf(worker));
   try {

@@ -9,7 +9,6 @@ export type HistoryEvent =
   | InvokeEvent
   | OkEvent
   | FailEvent
-  | UnknownEvent
   | HeldEvent
   | LostEvent
   | StallEvent
@@ -130,16 +129,12 @@ export interface OkEvent extends Written, Outcome {
   readonly call: number;
 }
 
-/** The call took no effect: no permit in time, or the ticket was gone. */
+/**
+ * `fail`: the call took no effect, because no permit came in time or the ticket was gone.
+ * `unknown`: the caller cannot know whether it did.
+ */
 export interface FailEvent extends Written {
-  readonly type: 'fail';
-  readonly call: number;
-  readonly error: string;
-}
-
-/** The caller cannot know whether the call took effect. */
-export interface UnknownEvent extends Written {
-  readonly type: 'unknown';
+  readonly type: 'fail' | 'unknown';
   readonly call: number;
   readonly error: string;
 }

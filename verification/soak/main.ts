@@ -82,7 +82,7 @@ async function collect(
   while (performance.now() - started < duration) {
     await sleep(PERIOD);
     const messages = await ask(workers, 'sample', 'sample');
-    ofWorkers = messages.map(({ data }) => data as WorkerSample);
+    ofWorkers = messages.map(({ data }) => data).filter(isSample);
     const figures = [
       ...ofWorkers.flatMap((sample, i) => named(`worker ${i + 1}`, sample.figures)),
       ...named('server', await serverFigures(redis)),
@@ -95,6 +95,10 @@ async function collect(
   );
   const done = `${samples.length} samples; ${grants} permits granted, ${refusals} waits that timed out or were aborted.`;
   return { samples, done };
+}
+
+function isSample(data: unknown): data is WorkerSample {
+  return typeof data === 'object' && data !== null && 'figures' in data;
 }
 
 function ask(workers: readonly WorkerProcess[], type: string, answer: string) {

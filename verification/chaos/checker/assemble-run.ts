@@ -7,7 +7,6 @@ import type {
   OkEvent,
   RunEvent,
   SeenEvent,
-  UnknownEvent,
 } from '../../history/events.js';
 import { effectsOf, isFaultKind } from '../history/fault-kinds.js';
 import type { Call, Fault, Header, Hold, RunRecord, Span } from './run-record.js';
@@ -127,7 +126,7 @@ class Reader {
     if (operation === 'release') this.#hold(ticket ?? '').release = record;
   }
 
-  #settle({ process, call: number, at, type: outcome }: OkEvent | FailEvent | UnknownEvent): Call {
+  #settle({ process, call: number, at, type: outcome }: OkEvent | FailEvent): Call {
     const call = this.#calls.get(`${process} ${number}`);
     if (call === undefined || call.settled !== undefined) {
       const problem = call === undefined ? 'without having begun' : 'twice';

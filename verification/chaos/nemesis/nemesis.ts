@@ -45,7 +45,8 @@ async function injectOne(
       ...(key === undefined ? {} : { key }),
       ...(node === undefined ? {} : { node }),
     });
-  await options.topology.prepare(fault);
+  const { servers } = options.topology;
+  await servers.prepare?.(fault);
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
@@ -53,7 +54,7 @@ async function injectOne(
     await undo();
   }
   record('end');
-  await options.topology.repair();
+  await servers.repair?.();
 }
 
 async function inject(

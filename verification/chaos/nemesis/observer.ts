@@ -4,7 +4,7 @@ import { Semaphore, type SemaphoreState } from '../../../src/index.js';
 import type { SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
-import { type Address, connect, type Connection } from '../topologies/connect.js';
+import type { Connection } from '../topologies/connect.js';
 
 /** Milliseconds between two reads of the server. */
 const PAUSE = 25;
@@ -23,31 +23,15 @@ export class Observer {
   readonly #connection: Connection;
   readonly #semaphore: Semaphore;
   readonly #reading: Promise<void>;
-  readonly #slots = new Map<number, Sighting>();
+  /** The ticket that was last seen on each slot. */
+  readonly slots = new Map<number, Sighting>();
   #stopped = false;
 
-  static async start(
-    address: Address,
-    settings: SemaphoreSettings,
-    recorder: Recorder,
-  ): Promise<Observer> {
-    return new Observer(await connect(address), settings, recorder);
-  }
-
-  private constructor(
-    connection: Connection,
-    { name, limit, ttl }: SemaphoreSettings,
-    recorder: Recorder,
-  ) {
+  constructor(connection: Connection, { name, limit, ttl }: SemaphoreSettings, recorder: Recorder) {
     this.#recorder = recorder;
     this.#connection = connection;
     this.#semaphore = new Semaphore(connection.target, name, { limit, ttl });
     this.#reading = this.#readOn();
-  }
-
-  /** The ticket that was last seen on each slot. */
-  get slots(): ReadonlyMap<number, Sighting> {
-    return this.#slots;
   }
 
   /** The state of now, or undefined if the server does not answer. */
@@ -56,7 +40,7 @@ export class Observer {
     const state = await this.#semaphore.inspect().catch(() => undefined);
     if (state === undefined) return undefined;
     const holders = state.holders.map(({ id, slots, fencingToken: token, label }) => {
-      for (const slot of slots) this.#slots.set(slot, { token, label });
+      for (const slot of slots) this.slots.set(slot, { token, label });
       return { id, slots, token };
     });
     this.#recorder.record({ type: 'seen', asked, holders });

@@ -20,19 +20,17 @@ export const networkKinds = [
 type Setter = (proxy: FaultProxy, on: boolean, delay: number) => void;
 
 const setters: Partial<Record<FaultKind, Setter>> = {
-  delay: (proxy, on, delay) => proxy.delay(on ? delay : 0),
+  delay: (proxy, on, delay) => (proxy.delay = on ? delay : 0),
   hang: (proxy, on) => proxy.hang(on),
-  split: (proxy, on) => proxy.split(on),
-  'swallow-requests': swallowing((proxy, on) => proxy.swallowRequests(on)),
-  'swallow-replies': swallowing((proxy, on) => proxy.swallowReplies(on)),
+  split: (proxy, on) => (proxy.splits = on),
+  'swallow-requests': (proxy, on) => (proxy.swallowsRequests = endingIfLost(proxy, on)),
+  'swallow-replies': (proxy, on) => (proxy.swallowsReplies = endingIfLost(proxy, on)),
 };
 
 /** TCP never continues after lost bytes: the connections that have lost some end. */
-function swallowing(swallow: (proxy: FaultProxy, on: boolean) => void): Setter {
-  return (proxy, on) => {
-    if (!on) proxy.cut();
-    swallow(proxy, on);
-  };
+function endingIfLost(proxy: FaultProxy, on: boolean): boolean {
+  if (!on) proxy.cut();
+  return on;
 }
 
 export interface Destination {
@@ -74,22 +72,16 @@ export class Detours {
   }
 
   /** Strikes the connections of the workers that the fault is for, to its node or to all. */
-  inject({ kind, workers, node, delay = 0 }: PlannedFault): Promise<Undo | undefined> {
+  inject({ kind, workers, node, delay = 0 }: PlannedFault): Undo | undefined {
     const ways = this.#ways.filter((_, index) => index === (node ?? index));
     const struck = ways.flatMap(({ proxies }) =>
       proxies.filter((_, index) => workers?.includes(index) ?? true),
     );
     const set = setters[kind];
-    if (set === undefined && kind !== 'cut') throw new Error(`this topology knows no ${kind}`);
-    for (const proxy of struck) {
-      if (set === undefined) proxy.cut();
-      else set(proxy, true, delay);
-    }
-    if (set === undefined) return Promise.resolve(undefined);
-    return Promise.resolve(() => {
-      for (const proxy of struck) set(proxy, false, delay);
-      return Promise.resolve();
-    });
+    if (kind === 'cut') for (const proxy of struck) proxy.cut();
+    else if (set === undefined) throw new Error(`this topology knows no ${kind}`);
+    else for (const proxy of struck) set(proxy, true, delay);
+    return async () => struck.forEach((proxy) => set?.(proxy, false, delay));
   }
 
   async stop(): Promise<void> {

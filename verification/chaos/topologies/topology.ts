@@ -31,27 +31,23 @@ export interface Servers {
 
 /** Servers, and the ways of the workers to them, for faults to strike. */
 export class Topology {
-  readonly #servers: Servers;
+  readonly servers: Servers;
   readonly #detours: Detours;
 
-  static async start(servers: Servers): Promise<Topology> {
-    return new Topology(servers, await Detours.start(servers.named));
-  }
-
-  private constructor(servers: Servers, detours: Detours) {
-    this.#servers = servers;
+  constructor(servers: Servers, detours: Detours) {
+    this.servers = servers;
     this.#detours = detours;
   }
 
   /** The observer reaches the servers past the faults of the workers' connections. */
   get observerAddress(): Address {
-    const { topology, ports } = this.#servers;
+    const { topology, ports } = this.servers;
     return { topology, kind: 'redis', ports };
   }
 
   /** How the worker with that index reaches them. */
   addressOf(worker: number): Address {
-    const { topology, ports } = this.#servers;
+    const { topology, ports } = this.servers;
     const detours = this.#detours.of(worker);
     const kind = worker % 2 === 0 ? 'redis' : 'ioredis';
     // No other server names a sentinel, which is asked without a detour.
@@ -60,31 +56,22 @@ export class Topology {
 
   /** The parts of the keys of a semaphore that exist. */
   async leftKeys(): Promise<string[]> {
-    const servers = await this.#servers.keepers();
+    const servers = await this.servers.keepers();
     const parts = servers.map((server) => new StoredSemaphore(server, NAME).keys());
     return [...new Set((await Promise.all(parts)).flat())];
   }
 
-  async prepare(fault: PlannedFault): Promise<void> {
-    await this.#servers.prepare?.(fault);
-  }
-
   async inject(fault: PlannedFault): Promise<Undo | undefined> {
-    const kind: FaultKind = fault.kind;
-    const injectOwn = this.#servers.faults?.[kind];
+    const injectOwn = this.servers.faults?.[fault.kind];
     if (injectOwn !== undefined) return injectOwn();
-    const injectHere = serverFaults[kind];
+    const injectHere = serverFaults[fault.kind];
     if (injectHere === undefined) return this.#detours.inject(fault);
-    return injectHere(await this.#servers.struck(fault), fault);
-  }
-
-  async repair(): Promise<void> {
-    await this.#servers.repair?.();
+    return injectHere(await this.servers.struck(fault), fault);
   }
 
   async stop(): Promise<void> {
     // The proxies last: clients that reconnect may do so while the servers stop.
-    await this.#servers.stop();
+    await this.servers.stop();
     await this.#detours.stop();
   }
 }
