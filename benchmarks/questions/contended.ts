@@ -113,7 +113,7 @@ function verdicts(results: Results): Verdict[] {
 
 function neverOverLimit(results: Results, { title, processes, callers, limit }: Scenario): Verdict {
   const parts = semaphores.flatMap(({ id, label }) => {
-    const value = results.spread(title, id, 'peakHolders')?.high;
+    const value = results.spread(title, id, 'peakHolders')?.[2];
     return value === undefined ? [] : [{ label, value, bound: limit }];
   });
   const bar = `${processes}×${callers}: never more holders than the limit`;

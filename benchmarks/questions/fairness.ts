@@ -17,28 +17,14 @@ const tenants = [
 
 interface Scenario {
   readonly title: string;
-  /** A weight for each tenant; undefined: no groups. */
-  readonly weights: readonly [number, number, number] | undefined;
-  /** The share that each tenant has a right to. */
-  readonly shares: readonly number[];
+  /** A weight for each tenant; undefined: no groups, and all have a right to the same share. */
+  readonly weights?: readonly [number, number, number];
 }
 
 const setting = 'limit 4, hold 5 ms; 60, 25 and 15 callers of three tenants';
-const byArrival: Scenario = {
-  title: `in order of arrival: ${setting}`,
-  weights: undefined,
-  shares: [1 / 3, 1 / 3, 1 / 3],
-};
-const equal: Scenario = {
-  title: `a group for each tenant: ${setting}`,
-  weights: [1, 1, 1],
-  shares: [1 / 3, 1 / 3, 1 / 3],
-};
-const weighted: Scenario = {
-  title: `groups of weight 1, 2 and 4: ${setting}`,
-  weights: [1, 2, 4],
-  shares: [1 / 7, 2 / 7, 4 / 7],
-};
+const byArrival: Scenario = { title: `in order of arrival: ${setting}` };
+const equal: Scenario = { title: `a group for each tenant: ${setting}`, weights: [1, 1, 1] };
+const weighted: Scenario = { title: `groups of weight 1, 2 and 4: ${setting}`, weights: [1, 2, 4] };
 const scenarios = [byArrival, equal, weighted];
 
 const limit = 4;
@@ -61,7 +47,7 @@ function able({ weights }: Scenario): readonly Peer[] {
 async function measure(
   stage: Stage,
   peer: Peer,
-  { weights, shares }: Scenario,
+  { weights }: Scenario,
   pace: Pace,
 ): Promise<Measured['values']> {
   const workers = await stage.workers(peer, tenants.length);
@@ -84,9 +70,11 @@ async function measure(
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) throw new Error('no caller got a permit');
   const got = counts.map((count) => count / total);
+  const rights = weights ?? [1, 1, 1];
+  const all = rights.reduce((sum, right) => sum + right, 0);
   const ofTenants = Object.fromEntries(tenants.map(({ tenant }, i) => [tenant, got[i] ?? 0]));
   return {
-    error: Math.max(...got.map((share, i) => Math.abs(share / (shares[i] ?? 0) - 1))),
+    error: Math.max(...got.map((share, i) => Math.abs((share * all) / (rights[i] ?? 0) - 1))),
     perSecond: (total / (to - from)) * 1000,
     ...ofTenants,
   };

@@ -68,7 +68,7 @@ export function svgOf({ title: text, subtitle: subtext, panels }: Chart): string
       xAxisIndex: i,
       yAxisIndex: i,
       data: bars.map(({ spread, isOwn }) => ({
-        value: spread.median,
+        value: spread[0],
         itemStyle: { color: isOwn ? '#0f766e' : '#94a3b8' },
         label: { show: true, position: 'right', formatter: spreadText(spread), ...font(ink, 13) },
       })),

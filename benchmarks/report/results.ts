@@ -16,7 +16,7 @@ export interface Measured {
 export interface Row {
   readonly scenario: string;
   readonly peer: PeerId;
-  readonly values: Readonly<Record<string, readonly [number, number, number]>>;
+  readonly values: Readonly<Record<string, Spread>>;
 }
 
 /** The data of a question in `results/summary.json`: the source of its tables, bars and charts. */
@@ -27,11 +27,7 @@ export interface Answer {
   readonly rows: readonly Row[];
 }
 
-export interface Spread {
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
-}
+export type Spread = readonly [median: number, low: number, high: number];
 
 export class Results {
   readonly #rows: readonly Row[];
@@ -43,14 +39,11 @@ export class Results {
   /** Undefined if it was not measured. */
   spread(scenario: string, peer: PeerId, figure: string): Spread | undefined {
     const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
-    const values = row?.values[figure];
-    if (values === undefined) return undefined;
-    const [middle, low, high] = values;
-    return { median: middle, low, high };
+    return row?.values[figure];
   }
 
   median(scenario: string, peer: PeerId, figure: string): number | undefined {
-    return this.spread(scenario, peer, figure)?.median;
+    return this.spread(scenario, peer, figure)?.[0];
   }
 
   scenarios(): string[] {

@@ -16,7 +16,7 @@ interface Part {
   readonly label: string;
   readonly value: number | undefined;
   /** The highest value that is allowed, or the lowest. */
-  readonly bound: number | undefined;
+  readonly bound: number;
 }
 
 /** The bars of a question, and of the slow calls of all its servers. */
@@ -65,8 +65,7 @@ function verdict(
   const reached: string[] = [];
   let met: boolean | undefined = true;
   for (const { label, value, bound } of parts) {
-    if (value === undefined || bound === undefined)
-      return { bar, reached: 'not measured', met: undefined };
+    if (value === undefined) return { bar, reached: 'not measured', met: undefined };
     met &&= holds(value, bound);
     reached.push(`${label} ${numberText(value)} (${relation} ${numberText(bound)})`);
   }

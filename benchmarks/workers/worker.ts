@@ -1,7 +1,7 @@
 // A process of a benchmark. It does the tasks that its parent sends, and ends with its parent.
 import { onMessage, report } from '../../test/support/worker-side.js';
 import type { Connection } from '../peers/adapter.js';
-import { type PeerId, peerOf } from '../peers/catalog.js';
+import { type Peer, peerOf } from '../peers/catalog.js';
 import { contend, type ContendTask, records, tally } from './contention.js';
 import { type CrowdTask, runCrowd } from './crowd.js';
 import { type EachKeyTask, runEachKey } from './each-key.js';
@@ -22,7 +22,7 @@ function connection(): Connection {
 /** Times are the machine's monotonic clock. */
 const tasks = {
   /** Loads a peer and connects it; comes first. */
-  connect: async ({ peer, url }: { peer: PeerId; url: string }): Promise<void> => {
+  connect: async ({ peer, url }: { peer: Peer['id']; url: string }): Promise<void> => {
     const adapter = await peerOf(peer).load();
     opened = await adapter.connect(url);
   },

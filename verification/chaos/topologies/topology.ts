@@ -3,7 +3,7 @@ import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault, Undo } from '../nemesis/plan.js';
 import type { Address } from './connect.js';
-import { type Destination, Detours } from './detours.js';
+import type { Destination, Detours } from './detours.js';
 import { NAME, serverFaults } from './server-faults.js';
 
 /** Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it. */
