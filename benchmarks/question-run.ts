@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ServerOptions } from '../test/support/redis-server.js';
-import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { Stage } from './measure/stage.js';
 import type { BenchCase, Pace, Question } from './questions/question.js';
 import { describeEnvironment } from './report/environment.js';
@@ -24,12 +23,12 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
   const cases = question.cases(pace);
   const rounds = pace === 'full' ? question.rounds : 1;
   const measured: Measured[] = [];
-  const slow: SlowCalls[] = [];
+  let slow: number[] | undefined;
   let failures = 0;
   const runCase = async (each: BenchCase, stage: Stage): Promise<void> => {
     measured.push(...(await each.run(stage)));
-    const slowOnes = question.server === undefined ? await stage.slowCalls() : undefined;
-    if (slowOnes !== undefined) slow.push(slowOnes);
+    const calls = question.server === undefined ? await stage.slowCalls() : undefined;
+    if (calls !== undefined) slow = [...(slow ?? []), ...calls];
   };
   const attempt = async (each: BenchCase, round: number): Promise<void> => {
     try {
@@ -48,7 +47,7 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
     // A quick run compares nothing, so its cases may run at the same time.
     await Promise.all(Array.from({ length: pace === 'full' ? 1 : 3 }, lane));
   }
-  const slowCalls = slow.length === 0 ? undefined : sumOfSlowCalls(slow);
+  const slowCalls = slow && { count: slow.length, longestMs: Math.max(0, ...slow) };
   return { answer: { environment, slowCalls, rows: rowsOf(measured) }, failures };
 }
 

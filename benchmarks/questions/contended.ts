@@ -6,25 +6,17 @@ import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
 import type { Chart, Panel } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
-import { atLeast, atMost, below, eitherClient, ratio, type Verdict } from '../report/verdict.js';
+import { atLeast, atMost, eitherClient, ratio, type Verdict } from '../report/verdict.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
-interface Scenario {
-  readonly title: string;
-  readonly processes: number;
-  readonly callers: number;
-  readonly limit: number;
-  readonly hold: number;
-  readonly think: number;
-  /** Milliseconds measured in one round. */
-  readonly measured: number;
-}
+type Scenario = ReturnType<typeof scenarioOf>;
 
+/** Milliseconds, of which `measured` are counted in one round. */
 function scenarioOf(
   processes: number,
   callers: number,
   [limit, hold, think, measured]: readonly [number, number, number, number],
-): Scenario {
+) {
   const pause = think === 0 ? 'think 0' : `think ${think} ms`;
   const title = `${processes} processes × ${callers} callers, limit ${limit}, hold ${hold} ms, ${pause}`;
   return { title, processes, callers, limit, hold, think, measured };
@@ -66,12 +58,8 @@ async function measure(
   const after = await readUsage(stage.server);
   const records = await Promise.all(workers.map((worker) => worker.ask('records')));
   const window = { from: before.at, to: after.at };
-  const { acquisitions, ...figures } = contentionFigures(
-    records,
-    window,
-    limit,
-    processes * callers,
-  );
+  const all = processes * callers;
+  const { acquisitions, ...figures } = contentionFigures(records, window, limit, all);
   if (acquisitions === 0) throw new Error('no caller got a permit');
   const usage = usageBetween(before, after, peer);
   return {
@@ -99,7 +87,7 @@ function verdicts(results: Results): Verdict[] {
       "4×25: dead time per hand-off, as a share of polling's",
       eitherClient(1 / 3, deadTime(crowd, 'polling')),
     ),
-    below(
+    atMost(
       "4×25: dead time per hand-off, as a share of redis-semaphore's",
       eitherClient(1, deadTime(crowd, 'redis-semaphore')),
     ),

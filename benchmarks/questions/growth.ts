@@ -51,8 +51,7 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
  * waiters), then while it goes from waiter to waiter without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
-  const [first, second] = await stage.workers(redsem, 2);
-  if (first === undefined || second === undefined) throw new Error('two workers wanted');
+  const [first, second] = await stage.pair(redsem);
   const task = { name: 'growth', limit: 1, hold: 0, think: 0, record: false };
   const names = ['growth'];
   if (size > 0) await first.ask('hold', { names, limit: 1, count: 1, ttl: 60_000, gapMs: 0 });

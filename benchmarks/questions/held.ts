@@ -10,13 +10,9 @@ import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 const ttl = 3000;
 const handles = 5000;
 
-interface Scenario {
-  readonly title: string;
-  readonly permits: number;
-  readonly names: readonly string[];
-}
+type Scenario = ReturnType<typeof scenarioOf>;
 
-function scenarioOf(permits: number, count: number): Scenario {
+function scenarioOf(permits: number, count: number) {
   const where = count === 1 ? 'one semaphore' : `${count} semaphores`;
   const names = Array.from({ length: count }, (_, i) => `held-${i}`);
   return { title: `${permits} permits of ${where}, ttl ${ttl} ms`, permits, names };

@@ -1,7 +1,5 @@
 import { median } from '../measure/quantile.js';
-import type { SlowCalls } from '../measure/slow-calls.js';
 import { type PeerId, peerIds } from '../peers/catalog.js';
-import type { Environment } from './environment.js';
 
 /** The figures of a peer in a scenario, from a single run of a case. */
 export interface Measured {
@@ -19,9 +17,17 @@ export interface Row {
   readonly values: Readonly<Record<string, Spread>>;
 }
 
+/** Script calls of redsem that held a server up for too long. */
+export interface SlowCalls {
+  readonly count: number;
+  /** The longest, in ms; 0 if there are none. */
+  readonly longestMs: number;
+}
+
 /** The data of a question in `results/summary.json`: the source of its tables, bars and charts. */
 export interface Answer {
-  readonly environment: Environment;
+  /** The machine and the programs. */
+  readonly environment: string;
   /** Missing if the servers were not watched for slow calls. */
   readonly slowCalls?: SlowCalls | undefined;
   readonly rows: readonly Row[];
