@@ -20,7 +20,6 @@ export async function readSlowCalls(server: TestServer): Promise<number[]> {
 
 /** An entry is: number, time, µs, the words of the command, client. */
 function durationOf(entry: unknown): number[] {
-  const [, , us, words]: unknown[] = Array.isArray(entry) ? entry : [];
-  const isScript = Array.isArray(words) && /^eval(sha)?$/i.test(String(words[0]));
-  return isScript ? [Number(us) / 1000] : [];
+  if (!Array.isArray(entry) || !/^eval(sha)?,/i.test(String(entry[3]))) return [];
+  return [Number(entry[2]) / 1000];
 }
