@@ -48,7 +48,7 @@ function figuresOf({ header, end, holds, calls, seen, faults }: RunRecord) {
     ['permits granted', String(holds.length)],
     ['wait for a permit, p50 / p99 / most', `${[0.5, 0.99, 1].map(wait).join(' / ')} ms`],
     ['calls', counted(ends)],
-    ['losses that holders saw', counted(holds.flatMap(({ losses: [lost] }) => lost?.reason ?? []))],
+    ['losses that holders saw', counted(holds.flatMap(({ lost }) => lost?.reason ?? []))],
     ['reads of the server', String(seen.length)],
     ['faults', counted(faults.map(({ kind }) => kind))],
   ];

@@ -55,13 +55,13 @@ class Reader {
       case 'held': {
         const hold = this.#hold(event.ticket);
         const { at, until } = event;
-        hold.readings.push({ at, until, held: until > at });
         // A handle that is lost does not show how long it was held.
         if (until > at) hold.until = Math.max(hold.until, until);
+        else hold.unheld = Math.min(hold.unheld, at);
         break;
       }
       case 'lost':
-        this.#hold(event.ticket).losses.push(event);
+        this.#hold(event.ticket).lost ??= event;
         break;
       case 'stall':
         appendTo(this.#stalls, event.process, { from: event.from, to: event.until });
@@ -117,11 +117,10 @@ class Reader {
     };
   }
 
-  #readInvoke({ process, call, operation, at, timeout, permits = 1, ticket }: InvokeEvent): void {
+  #readInvoke({ process, call, operation, at, permits = 1, ticket }: InvokeEvent): void {
     const key = `${process} ${call}`;
     if (this.#calls.has(key)) throw new MalformedHistoryError(`call ${key} is invoked twice`);
-    const invoked = { process, call, operation, invoked: at, timeout, permits, ticket };
-    const record: Call = { ...invoked, settled: undefined };
+    const record: Call = { process, operation, invoked: at, permits, ticket, settled: undefined };
     this.#calls.set(key, record);
     if (operation === 'release') this.#hold(ticket ?? '').release = record;
   }
@@ -145,8 +144,8 @@ class Reader {
     const { permits, invoked } = call;
     const grant = { process: ok.process, id, slots, token, permits, invoked, granted: ok.at };
     const certainty = { certain: until, until, end: until };
-    const later = { release: undefined, released: undefined };
-    this.#holds.set(id, { ...grant, ...certainty, ...later, readings: [], losses: [] });
+    const later = { unheld: Infinity, lost: undefined, release: undefined, released: undefined };
+    this.#holds.set(id, { ...grant, ...certainty, ...later });
   }
 
   #hold(id: string): Hold {
@@ -186,8 +185,7 @@ function faultOf(events: readonly FaultEvent[]): Fault {
  * The earliest end of a belief; a process that died or is stopped believes until its lease ends.
  */
 function endOf(hold: Hold, death: number): number {
-  const unheld = hold.readings.find(({ held }) => !held)?.at ?? Infinity;
-  const lost = hold.losses[0]?.at ?? Infinity;
+  const lost = hold.lost?.at ?? Infinity;
   const release = hold.release?.invoked ?? Infinity;
-  return Math.max(hold.granted, Math.min(unheld, lost, release, hold.until, death));
+  return Math.max(hold.granted, Math.min(hold.unheld, lost, release, hold.until, death));
 }

@@ -17,20 +17,11 @@ export interface Span {
 /** One call from its invocation to its end, as far as there is one. */
 export interface Call {
   readonly process: string;
-  readonly call: number;
   readonly operation: Operation;
   readonly invoked: number;
-  readonly timeout: number | undefined;
   readonly permits: number;
   readonly ticket: string | undefined;
   settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
-}
-
-/** The state that a holder read from its handle. */
-export interface Reading {
-  readonly at: number;
-  readonly until: number;
-  readonly held: boolean;
 }
 
 /** A ticket as its holder knew it. */
@@ -47,8 +38,9 @@ export interface Hold {
   until: number;
   /** When its holder stopped believing in it, by release, loss or its own death. */
   end: number;
-  readonly readings: Reading[];
-  readonly losses: LostEvent[];
+  /** When its holder first read that it was not held. */
+  unheld: number;
+  lost: LostEvent | undefined;
   release: Call | undefined;
   released: OkEvent | undefined;
 }
@@ -92,20 +84,19 @@ export interface RunRecord {
 /** The process that injects the faults, reads the server, and carries all bytes. */
 export const NEMESIS = 'nemesis';
 
-/** Whether a process, or the process that carries its bytes, stood still in that time. */
-export function stoodStill(run: RunRecord, process: string, from: number, to: number): boolean {
-  return [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], from, to));
-}
-
-function strikes(fault: Fault, process: string): boolean {
-  return fault.targets === undefined || fault.targets.includes(process);
-}
-
-/** Whether a fault that may cost calls, and with them tickets, may still show at that moment. */
+/**
+ * Whether a fault that may cost calls, and with them tickets, may still show at that moment, or the
+ * process, or the process that carries its bytes, stood still before.
+ */
 export function isStruck(run: RunRecord, process: string, at: number): boolean {
   const since = at - (run.life + RECONNECT + SLACK);
-  const costly = touching(run.faults, since, at).filter(({ effects }) => effects.costsTickets);
-  return costly.some((fault) => strikes(fault, process)) || stoodStill(run, process, since, at);
+  const stood = [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], since, at));
+  return (
+    stood ||
+    touching(run.faults, since, at).some(
+      ({ effects, targets }) => effects.costsTickets && targets?.includes(process) !== false,
+    )
+  );
 }
 
 /** The spans that have a moment in common with `from` to `to`, both included. */
