@@ -72,7 +72,7 @@ export interface RunRecord {
   readonly holds: readonly Hold[];
   readonly faults: readonly Fault[];
   /** The times in which each process could not run. */
-  readonly stalls: ReadonlyMap<string, readonly Span[]>;
+  readonly stalls: readonly (Span & { readonly process: string })[];
   readonly seen: readonly SeenEvent[];
   readonly quiet: number | undefined;
   readonly final: FinalEvent | undefined;
@@ -90,7 +90,9 @@ export const NEMESIS = 'nemesis';
  */
 export function isStruck(run: RunRecord, process: string, at: number): boolean {
   const since = at - (run.life + RECONNECT + SLACK);
-  const stood = [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], since, at));
+  const stood = touching(run.stalls, since, at).some(({ process: of }) =>
+    [process, NEMESIS].includes(of),
+  );
   return (
     stood ||
     touching(run.faults, since, at).some(
