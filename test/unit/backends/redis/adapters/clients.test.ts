@@ -29,8 +29,8 @@ const KINDS = {
   },
   ioredis: {
     sent: [
-      ['evalsha', 'sha', 2, 'k1', 'k2', 'a'],
-      ['eval', 'text', 1, 'k1'],
+      ['evalsha', 'sha', 2, ['k1', 'k2'], ['a']],
+      ['eval', 'text', 1, ['k1'], []],
     ],
     closed: { status: 'end' },
     lost: 'close',
@@ -41,7 +41,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   const { sent: wire, closed, lost } = KINDS[kind];
 
   describe(`adapter of ${kind}`, () => {
-    it('hands keys and arguments on as texts, and adds no promise', async () => {
+    it('hands keys and arguments on, and adds no promise', async () => {
       const { connection, calls, replies } = new FakeClient(kind);
       const sent = connection.runBySha('sha', Object.freeze(['k1', 'k2']), ['a']);
       expect([sent, connection.runByText('text', ['k1'], [])]).to.deep.equal(replies);
