@@ -105,7 +105,3 @@ export function isStruck(run: RunRecord, process: string, at: number): boolean {
 export function touching<S extends Span>(spans: readonly S[], from: number, to: number): S[] {
   return spans.filter((span) => span.from <= to && span.to >= from);
 }
-
-export function touch(spans: readonly Span[], from: number, to: number): boolean {
-  return spans.some((span) => span.from <= to && span.to >= from);
-}

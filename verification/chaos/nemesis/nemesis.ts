@@ -67,8 +67,9 @@ async function inject(
     return undefined;
   }
   if (kind === 'stop-process') {
-    for (const worker of struck) workers.pause(worker);
-    return () => Promise.resolve(struck.forEach((worker) => workers.resume(worker)));
+    const members = struck.map((index) => workers.member(index).worker);
+    for (const worker of members) worker.pause();
+    return () => Promise.resolve(members.forEach((worker) => worker.resume()));
   }
   if (kind === 'stall-loop') {
     const stalls = Promise.all(struck.map((worker) => workers.stall(worker, fault.lasts)));
