@@ -27,10 +27,11 @@ const compared = [...redsem, peerOf('redis-semaphore')];
 const namesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `count-${i}`);
 
 /** As many callers as pairs, on that many semaphores. */
-function inRounds(names: number, limit: number, callers = 1, isRuled = false) {
+function inRounds(names: number, limit: number, callers = 1, rounds = 300, isRuled = false) {
   const task = { names: namesOf(names), limit, callers, isRuled };
-  const work: Scenario['work'] = (worker, rounds) => worker.ask('rounds', { ...task, rounds });
-  return { rounds: 300, pairs: callers, work };
+  const work: Scenario['work'] = (worker, times) =>
+    worker.ask('rounds', { ...task, rounds: times });
+  return { rounds, pairs: callers, work };
 }
 
 const lone = { rounds: 300, pairs: 1 };
@@ -56,22 +57,10 @@ const scenarios: readonly Scenario[] = [
     title: 'two budgets and a group limit, settled',
     bar: 730,
     peers: redsem,
-    ...inRounds(1, 40, 1, true),
+    ...inRounds(1, 40, 1, 300, true),
   },
-  {
-    title: '100 semaphores ready at once',
-    bar: 72,
-    peers: compared,
-    ...inRounds(100, 1, 100),
-    rounds: 10,
-  },
-  {
-    title: '1000 ids of one semaphore',
-    bar: 27,
-    peers: redsem,
-    ...inRounds(1, 1000, 1000),
-    rounds: 5,
-  },
+  { title: '100 semaphores ready at once', bar: 72, peers: compared, ...inRounds(100, 1, 100, 10) },
+  { title: '1000 ids of one semaphore', bar: 27, peers: redsem, ...inRounds(1, 1000, 1000, 5) },
   {
     title: 'hand-off (a release grants, one more queues)',
     bar: 340,
