@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 import { number } from '../simulation/command-line.js';
 import { assembleRun } from './checker/assemble-run.js';
-import { describeFault, describePlan } from './nemesis/describe-plan.js';
+import { describeFault, describePlan } from './nemesis/plan.js';
 import { verdictOf, writeReport } from './report.js';
 import { planOf, runChaos, type Settings } from './run-chaos.js';
 import { isTopologyName, keeperFits, topologyNames } from './topologies/catalog.js';

@@ -7,7 +7,7 @@ import { NEMESIS } from './checker/run-record.js';
 import type { HistoryEvent, Violation } from '../history/events.js';
 import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
-import { Recorder } from './history/recorder.js';
+import { type Recorder, recorderOf } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
@@ -72,7 +72,7 @@ async function perform(
   onFault: ((fault: PlannedFault) => void) | undefined,
 ): Promise<ChaosResult['stalls']> {
   const recovery = recoveryTime(plan, ttl);
-  const recorder = new Recorder(folder, NEMESIS);
+  const recorder = recorderOf(folder, NEMESIS);
   const nodes = nodesOf(kind);
   // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;

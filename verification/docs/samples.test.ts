@@ -5,7 +5,7 @@ import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf, needPackages } from '../package/folder-packages.js';
 import { clientPackages, readPages, samplesOf } from './markdown-samples.js';
 import { anchorsOf, deadLinks } from './page-links.js';
-import { OWN_SERVERS, ReaderProjects } from './reader-projects.js';
+import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from './reader-projects.js';
 
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
@@ -45,7 +45,7 @@ const PACKAGES =
   '@types/node @opentelemetry/api @opentelemetry/sdk-trace-base sinon @types/sinon'.split(' ');
 
 const SUITE = 'samples in the README and the docs, pasted into an empty project';
-const start = (): Promise<ReaderProjects> => ReaderProjects.create(PACKAGES);
+const start = (): Promise<ReaderProjects> => startReaderProjects(PACKAGES);
 
 describeStarted(SUITE, noServer(), start, (projects) => {
   it('are there, the first by line 15 of the README of 200 lines, and each says what it prints', () => {

@@ -13,7 +13,7 @@ import {
 import { runProgram } from '../../test/tooling/run-program.js';
 import { realPassage as passage } from '../conformance/real-passage.js';
 import { readPages, samplesOf } from '../docs/markdown-samples.js';
-import { OWN_SERVERS, ReaderProjects } from '../docs/reader-projects.js';
+import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from '../docs/reader-projects.js';
 import { modulesOf, needPackages } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/platforms';
@@ -30,7 +30,7 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   Deno: [join(MODULES, '.bin/deno'), 'run', '--allow-all', '--quiet', '--preload', OWN_SERVERS],
 };
 
-const startProjects = (): Promise<ReaderProjects> => ReaderProjects.create(['@types/node']);
+const startProjects = (): Promise<ReaderProjects> => startReaderProjects(['@types/node']);
 
 describe('other platforms', () => {
   before('install them', function () {

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { checkHistory } from '../checker/check-history.js';
 import { assembleRun } from '../checker/assemble-run.js';
 import type { HistoryEvent } from '../../history/events.js';
-import { describePlan } from '../nemesis/describe-plan.js';
-import type { PlannedFault } from '../nemesis/plan.js';
+import { describePlan, type PlannedFault } from '../nemesis/plan.js';
 import { runChaos } from '../run-chaos.js';
 import { describeWithFakeClock } from '../../../test/support/require-server.js';
 import {

@@ -1,6 +1,6 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
-import { Detours, networkKinds } from './detours.js';
+import { networkKinds, startDetours } from './detours.js';
 import { startIndependent } from './independent.js';
 import { startClusterTopology, startSentinelTopology } from './replicated.js';
 import { type Servers, Topology } from './topology.js';
@@ -63,5 +63,5 @@ export function nodesOf(name: TopologyName): number {
 
 export async function startTopology(name: TopologyName): Promise<Topology> {
   const started = await catalog[name].start();
-  return new Topology(started, await Detours.start(started.named));
+  return new Topology(started, await startDetours(started.named));
 }

@@ -10,7 +10,7 @@ import { Crew, type Process } from '../../simulation/workload/crew.js';
 import { HandleWatch } from '../../simulation/workload/handle-watch.js';
 import { Mailbox } from '../../simulation/workload/mailbox.js';
 import type { Workload } from '../../simulation/workload/workload.js';
-import { Recorder } from '../history/recorder.js';
+import { recorderOf } from '../history/recorder.js';
 import { type Address, connect } from '../topologies/connect.js';
 import { KEEPER_CLIENT } from './keeper-client.js';
 
@@ -45,7 +45,7 @@ const workload: Workload = {
   weights: { acquire: 8.5, try: 1.5 },
 };
 const connection = await connect(address);
-const recorder = new Recorder(folder, name);
+const recorder = recorderOf(folder, name);
 const history = { record: (_: string, event: NewEvent) => recorder.record(event) };
 const watch = new HandleWatch(history, READ_EVERY);
 const own: Process = {
