@@ -4,7 +4,6 @@ import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';
-import type { HistoryEvent, Violation } from '../history/events.js';
 import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
 import { type Recorder, recorderOf } from './history/recorder.js';
@@ -29,13 +28,6 @@ export interface Settings {
   readonly keeper: boolean;
 }
 
-export interface ChaosResult {
-  readonly plan: readonly PlannedFault[];
-  readonly events: readonly HistoryEvent[];
-  readonly violations: readonly Violation[];
-  readonly stalls: Workers['stalls'];
-}
-
 const LIMIT = 3;
 
 export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
@@ -51,15 +43,12 @@ export async function runChaos(
   settings: Settings,
   folder: string,
   onFault?: (fault: PlannedFault) => void,
-): Promise<ChaosResult> {
+) {
   const plan = planOf(settings);
   const topology = await startTopology(settings.topology);
-  let stalls;
-  try {
-    stalls = await perform(plan, topology, settings, folder, onFault);
-  } finally {
-    await topology.stop();
-  }
+  const stalls = await perform(plan, topology, settings, folder, onFault).finally(() =>
+    topology.stop(),
+  );
   const events = readHistory(folder);
   return { plan, events, violations: checkHistory(events), stalls };
 }
@@ -70,7 +59,7 @@ async function perform(
   { seed, ttl, keeper, topology: kind }: Settings,
   folder: string,
   onFault: ((fault: PlannedFault) => void) | undefined,
-): Promise<ChaosResult['stalls']> {
+): Promise<Workers['stalls']> {
   const recovery = recoveryTime(plan, ttl);
   const recorder = recorderOf(folder, NEMESIS);
   const nodes = nodesOf(kind);

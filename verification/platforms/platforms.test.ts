@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { redisRow, connected } from '../../test/conformance/rows/redis-row.js';
@@ -14,7 +12,7 @@ import { runProgram } from '../../test/tooling/run-program.js';
 import { realPassage as passage } from '../conformance/real-passage.js';
 import { readPages, samplesOf } from '../docs/markdown-samples.js';
 import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from '../docs/reader-projects.js';
-import { modulesOf, needPackages } from '../package/folder-packages.js';
+import { loadFrom, modulesOf, needPackages } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/platforms';
 const MODULES = modulesOf(FOLDER);
@@ -75,8 +73,7 @@ interface Iovalkey {
 }
 
 async function loadIovalkey(): Promise<Iovalkey> {
-  const from = createRequire(join(MODULES, 'here.js'));
-  const loaded: unknown = await import(pathToFileURL(from.resolve('iovalkey')).href);
+  const loaded = await loadFrom(FOLDER, 'iovalkey');
   if (!isIovalkey(loaded)) throw new TypeError('iovalkey exports no Redis');
   return loaded;
 }

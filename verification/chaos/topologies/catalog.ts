@@ -3,7 +3,7 @@ import type { FaultKind } from '../history/fault-kinds.js';
 import { networkKinds, startDetours } from './detours.js';
 import { startIndependent } from './independent.js';
 import { startClusterTopology, startSentinelTopology } from './replicated.js';
-import { type Servers, Topology } from './topology.js';
+import { type Servers, type Topology, topologyOf } from './topology.js';
 
 interface TopologyEntry {
   readonly kinds: readonly FaultKind[];
@@ -63,5 +63,5 @@ export function nodesOf(name: TopologyName): number {
 
 export async function startTopology(name: TopologyName): Promise<Topology> {
   const started = await catalog[name].start();
-  return new Topology(started, await startDetours(started.named));
+  return topologyOf(started, await startDetours(started.named));
 }
