@@ -172,11 +172,11 @@ export interface FaultEvent extends Written {
   /** The one semaphore that it strikes; left out: all. */
   readonly semaphore?: string | undefined;
   /** Milliseconds by which the server's clock is moved. */
-  readonly step?: number;
+  readonly step?: number | undefined;
   /** The key that is deleted, by the last part of its name. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Which of several independent masters it strikes; left out: all servers. */
-  readonly node?: number;
+  readonly node?: number | undefined;
 }
 
 /**

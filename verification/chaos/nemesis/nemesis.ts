@@ -33,18 +33,9 @@ async function injectOne(
   options: NemesisOptions,
 ): Promise<void> {
   const { kind, workers: struck, step, key, node, lasts } = fault;
-  const targets = struck === undefined ? {} : { targets: options.workers.names(struck) };
-  const record = (phase: FaultEvent['phase']): void =>
-    options.recorder.record({
-      type: 'fault',
-      fault: number,
-      kind,
-      phase,
-      ...targets,
-      ...(step === undefined ? {} : { step }),
-      ...(key === undefined ? {} : { key }),
-      ...(node === undefined ? {} : { node }),
-    });
+  const targets = struck && options.workers.names(struck);
+  const what = { type: 'fault', fault: number, kind, targets, step, key, node } as const;
+  const record = (phase: FaultEvent['phase']): void => options.recorder.record({ ...what, phase });
   const { servers } = options.topology;
   await servers.prepare?.(fault);
   record('begin');
