@@ -34,8 +34,8 @@ const scriptCalls = ['evalsha', 'eval'];
 
 /**
  * `calls`: commands that clients sent, a script call counts as one; `usec`: microseconds that the
- * server spent in them. Reads INFO commandstats and not `total_commands_processed`, which also counts commands inside of
- * scripts. The time of a script includes the time of the commands in it.
+ * server spent in them. Reads INFO commandstats and not `total_commands_processed`, which also
+ * counts commands inside of scripts. The time of a script includes the time of the commands in it.
  */
 export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer) {
   const names = [...scriptCalls, ...peer.plainCommands];

@@ -26,8 +26,8 @@ const columns = [
 const redsem = semaphores.filter(({ kind }) => kind === 'redsem');
 
 /**
- * A process holds all permits and sends no command meanwhile; the other process waits. `grants`: the
- * time at which each waiter got its permit.
+ * A process holds all permits and sends no command meanwhile; the other process waits. `grants`:
+ * the time at which each waiter got its permit.
  */
 async function startWaiting(stage: Stage, peer: Peer, pace: Pace) {
   const [holder, waiter] = await stage.pair(peer);

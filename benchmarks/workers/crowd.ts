@@ -21,9 +21,9 @@ const batch = 1000;
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 /**
- * Lets a crowd wait, and takes many permits at once. Gives the longest time for which the event loop
- * was blocked, in ms: while the crowd comes, waits, and each in turn gets its permit and gives it
- * back, and while many permits are taken and given back.
+ * Lets a crowd wait, and takes many permits at once. Gives the longest time for which the event
+ * loop was blocked, in ms: while the crowd comes, waits, and each in turn gets its permit and gives
+ * it back, and while many permits are taken and given back.
  */
 export async function runCrowd(connection: Connection, task: CrowdTask) {
   const { waiters, limit, permits, ms } = task;

@@ -46,9 +46,12 @@ export async function runChaos(
 ) {
   const plan = planOf(settings);
   const topology = await startTopology(settings.topology);
-  const stalls = await perform(plan, topology, settings, folder, onFault).finally(() =>
-    topology.stop(),
-  );
+  let stalls;
+  try {
+    stalls = await perform(plan, topology, settings, folder, onFault);
+  } finally {
+    await topology.stop();
+  }
   const events = readHistory(folder);
   return { plan, events, violations: checkHistory(events), stalls };
 }

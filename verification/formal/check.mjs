@@ -20,11 +20,6 @@ const MEMORY = 1900;
 const HOLDS = 'holds';
 const CYCLE = 'acceptance cycle';
 
-/**
- * @typedef {{ model: string, title: string, property: string, options: string[], flags: string[],
- *   long: boolean, expected: string }} Check
- */
-
 /** Any number of faults, delays and crashes. */
 const untimed = (n, limit) => [`N=${n}`, `LIMIT=${limit}`];
 
@@ -38,7 +33,6 @@ const timed = (n, limit, faults, crashes) => [
   `CRASHES=${crashes}`,
 ];
 
-/** @returns {Check} */
 function check(
   title,
   property,
@@ -158,7 +152,6 @@ function verdictOf(output) {
   return complete && /errors: 0\b/.test(output) ? HOLDS : 'search not complete';
 }
 
-/** @param {Check} item */
 async function decide(item) {
   const folder = mkdtempSync(join(tmpdir(), 'redsem-formal-'));
   try {

@@ -54,8 +54,9 @@ export async function startDetours(servers: readonly Destination[]) {
   return {
     /** By the port that a server is named with, where the worker goes instead. */
     of: (worker: number): Record<number, number> => {
-      const ports = ways.map(({ named, proxies }) => [named, proxies[worker]?.port ?? named]);
-      return Object.fromEntries(ports) as Record<number, number>;
+      const ports: Record<number, number> = {};
+      for (const { named, proxies } of ways) ports[named] = proxies[worker]?.port ?? named;
+      return ports;
     },
     /** Strikes the connections of the workers that the fault is for, to its node or to all. */
     inject: ({ kind, workers, node, delay = 0 }: PlannedFault): Undo => {

@@ -36,7 +36,12 @@ function checkSightings(run: RunRecord): Violation[] {
   return sightingsOf(run).flatMap(({ id, token, first, last }) => {
     const hold = holds.get(id);
     const gone = goneFor(hold);
-    if (hold !== undefined && gone !== undefined && last > gone && touching(revived, gone, last).length === 0) {
+    if (
+      hold !== undefined &&
+      gone !== undefined &&
+      last > gone &&
+      touching(revived, gone, last).length === 0
+    ) {
       const since = `${Math.round(last - gone)} ms after its release was confirmed`;
       if (token === hold.token) return [phantom(id, last, since)];
       // A try that was given up may run late, or twice; its reply, once heard, gives the new grant
