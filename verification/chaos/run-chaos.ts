@@ -8,7 +8,7 @@ import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
 import { type Recorder, recorderOf } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
-import { Observer } from './nemesis/observer.js';
+import { observe, type Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
 import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
 import { connect } from './topologies/connect.js';
@@ -71,7 +71,7 @@ async function perform(
   const semaphore = { name: NAME, limit: LIMIT, ttl };
   recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
   const connection = await connect(topology.observerAddress);
-  const observer = new Observer(connection, semaphore, recorder);
+  const observer = observe(connection, semaphore, recorder);
   const shared = { folder, semaphore, seed, keeper };
   const workers = new Workers(WORKERS, shared, (worker) => topology.addressOf(worker));
   try {
