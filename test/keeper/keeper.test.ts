@@ -38,7 +38,7 @@ import { expiryOf } from './ticket-expiry.js';
 const LATE_START = /its module has given no client yet/;
 
 // What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
-// `verification/keeper` and the chaos runs with real processes.
+// the chaos runs of `npm run verify -- chaos-keeper-single` with real processes and real time.
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
   const holders: WorkerProcess[] = [];
