@@ -32,7 +32,6 @@ import type { HolderArguments, HolderReport } from './holder.js';
 import type { HolderThread } from './holder-thread.js';
 import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
-import { expiryOf } from './ticket-expiry.js';
 
 /** A busy machine starts the thread late. */
 const LATE_START = /its module has given no client yet/;
@@ -90,9 +89,18 @@ describeWithServer('a keeper', (server) => {
     await eventually(() => isKept(handle));
   }
 
+  /** Server time in microseconds at which a ticket expires; without an id that of the first. */
+  async function expiryOf(name: string, id?: string): Promise<number> {
+    const key = `redsem:{${name}}:tickets`;
+    const found = (await server().command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
+    const index =
+      id === undefined ? found.findIndex((each) => each.includes('.')) : found.indexOf(id);
+    return Number(found[index + 1]);
+  }
+
   /** The expiry of the ticket has risen `times` times. */
   async function untilRenewed(name: string, times: number, id?: string): Promise<void> {
-    const now = (): Promise<number> => expiryOf(server(), name, id).catch(() => NaN);
+    const now = (): Promise<number> => expiryOf(name, id).catch(() => NaN);
     for (let time = 0, last = 0; time <= times; time++) {
       const before = last;
       await eventually(async () => (last = await now()) > before);
@@ -144,7 +152,7 @@ describeWithServer('a keeper', (server) => {
     let expiry = 0;
     let granted: Handle | null = null;
     while (granted === null) {
-      expiry = (await expiryOf(server(), name, id)) || expiry;
+      expiry = (await expiryOf(name, id)) || expiry;
       granted = await rival.tryAcquire();
     }
     const report = await done();

@@ -192,12 +192,13 @@ describeWithServer('the order, in Redis', (server) => {
         await queueUp(one, numbered('p', many, 5), () => given);
         await one.setLimit(3);
         await one.release('c.x1.9', { client: 'c' });
-        await one.redis.config('RESETSTAT');
-        for (const id of ids('d', 100)) {
-          await one.take(id);
-          await one.release(id);
-        }
-        perPair.push((await commandsIn(one)) / 100);
+        const commands = await one.commandsIn(async () => {
+          for (const id of ids('d', 100)) {
+            await one.take(id);
+            await one.release(id);
+          }
+        });
+        perPair.push(commands / 100);
         // And they get their turn, in their order, when the limit has grown.
         await one.setLimit(9);
         expect(await one.holders()).to.deep.equal(['c.p1.5']);
@@ -218,9 +219,7 @@ describeWithServer('the order, in Redis', (server) => {
       const [first = ''] = await grants(one, ['c.x1'], 100);
       expect(first).to.equal('c.0');
       const last = (await one.holders())[0] ?? '';
-      await one.redis.config('RESETSTAT');
-      await grants(one, [last], 100);
-      perGrant.push((await commandsIn(one)) / 100);
+      perGrant.push((await one.commandsIn(() => grants(one, [last], 100))) / 100);
     }
     const [few = 0, many = 0] = perGrant;
     expect(many).to.be.at.most(few + 1);
@@ -247,26 +246,16 @@ describeWithServer('the order, in Redis', (server) => {
       }
       const waiting = numbered('w', groups);
       await queueUp(one, waiting, ofGroup);
-      await one.redis.config('RESETSTAT');
-      for (const [i, id] of held.slice(0, 9).entries()) {
-        const { grants: given } = await one.release(id, { client: 'c' });
-        expect(given.map((grant) => grant.id)).to.deep.equal([waiting[i]]);
-      }
-      perGrant.push((await commandsIn(one)) / 9);
+      const commands = await one.commandsIn(async () => {
+        expect(await grants(one, held.slice(0, 9), 9)).to.deep.equal(waiting.slice(0, 9));
+      });
+      perGrant.push(commands / 9);
     }
     const [few = 0, many = 0] = perGrant;
     expect(many).to.be.at.most(few);
     expect(few).to.be.at.most(48);
   });
 });
-
-/** How many commands scripts ran since they were last reset. */
-async function commandsIn(one: RedisFixture): Promise<number> {
-  const stats = await one.redis.info('commandstats');
-  const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
-  const counted = calls.filter(([, name = '']) => !/evalsha|config|info|ping/.test(name));
-  return counted.reduce((sum, [, , count]) => sum + Number(count), 0);
-}
 
 /** Members and fields of all its keys. */
 async function entriesOf(one: RedisFixture): Promise<number> {

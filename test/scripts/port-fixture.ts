@@ -344,6 +344,15 @@ export class RedisFixture extends PortFixture {
     return state;
   }
 
+  /** How many commands scripts run in `call`. */
+  async commandsIn(call: () => Promise<unknown>): Promise<number> {
+    await this.redis.config('RESETSTAT');
+    await call();
+    const stats = await this.redis.info('commandstats');
+    const counts = stats.matchAll(/cmdstat_(?!config|info|evalsha|ping)[\w|]+:calls=(\d+)/g);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
   /**
    * Nothing but `info` is left, which has nothing of any ticket, and the sign in `tickets` that
    * keeps that key; and what repeated calls must know, which expires.
