@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { redisRow, connected } from '../../test/conformance/rows/redis-row.js';
+import { redisRow } from '../../test/conformance/rows/redis-row.js';
+import { connected } from '../../test/support/open-client.js';
 import { semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
 import {
   describeStarted,
