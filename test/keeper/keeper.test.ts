@@ -1,8 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 
 import {
@@ -19,17 +17,14 @@ import {
   ClientFixture,
   itThrough,
   itThroughBothClients,
-  type Login,
   newName,
 } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
-import { startServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import { StoredSemaphore } from '../support/stored-semaphore.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import './built-worker.js';
 import type { HolderArguments, HolderReport } from './holder.js';
-import type { HolderThread } from './holder-thread.js';
 import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
 
@@ -57,7 +52,8 @@ describeWithServer('a keeper', (server) => {
     return [keeper, warnings];
   }
 
-  function optionsOf(kind: BothKinds, more: object = {}, port = server().port): KeeperOptions {
+  function optionsOf(kind: BothKinds, more: object = {}): KeeperOptions {
+    const { port } = server();
     return kind === 'ioredis'
       ? { ioredis: { port, connectionName: 'keeper', ...more } }
       : { redis: { socket: { port }, name: 'keeper', ...more } };
@@ -70,14 +66,8 @@ describeWithServer('a keeper', (server) => {
   }
 
   /** A permit under a new name, and the losses that its handle has reported. */
-  async function hold(
-    fixture: ClientFixture,
-    keeper: Keeper,
-    ttl = 60_000,
-    login?: Login,
-    port?: number,
-  ) {
-    const { target } = await fixture.connect(port ?? server().port, login);
+  async function hold(fixture: ClientFixture, keeper: Keeper, ttl = 60_000) {
+    const { target } = await fixture.connect(server().port);
     const [name, lost] = [newName(), [] as string[]];
     const semaphore = fixture.semaphore(target, name, { limit: 9, ttl, extendEvery: 50, keeper });
     const handle = await semaphore.acquire();
@@ -215,21 +205,6 @@ describeWithServer('a keeper', (server) => {
     expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
   }
 
-  itThroughBothClients('warns when its server wants a password', async (fixture) => {
-    const locked = await startServer();
-    try {
-      const user = ['on', '>hush-hush', 'allkeys', 'allchannels', 'allcommands'];
-      await locked.command('ACL', 'SETUSER', 'app', ...user);
-      await locked.command('ACL', 'SETUSER', 'default', 'off');
-      const login = { username: 'app', password: 'hush-hush' };
-      const [keeper, warnings] = make(optionsOf(fixture.kind, {}, locked.port));
-      const held = await hold(fixture, keeper, 3000, login, locked.port);
-      await expectRenewedByMain(held, warnings, /NOAUTH/);
-    } finally {
-      await locked.stop();
-    }
-  });
-
   itThrough(
     'ioredis',
     'leaves its permits to the main thread when it is closed',
@@ -252,19 +227,6 @@ describeWithServer('a keeper', (server) => {
       expect(warnings).to.deep.equal([]);
     },
   );
-
-  itThrough('ioredis', 'ends with the thread that has made it', async (fixture) => {
-    const name = newName();
-    const { target } = await fixture.connect(server().port);
-    const rival = fixture.semaphore(target, name, { limit: 1 });
-    const program = new URL('holder-thread.ts', import.meta.url);
-    const workerData: HolderThread = { port: server().port, name };
-    const thread = new Worker(program, { workerData });
-    await once(thread, 'message');
-    await untilRenewed(name, 2);
-    await thread.terminate();
-    expect((await rival.acquire()).held).to.equal(true);
-  });
 
   for (const [how, kind] of [
     ['exit', 'ioredis'],
@@ -324,17 +286,6 @@ describeWithServer('a keeper', (server) => {
     expect(warnings[0]?.message).to.match(/cannot renew: .*no reply within/);
     await untilKept(handle);
     expect([handle.held, lost]).to.deep.equal([true, []]);
-  });
-
-  itThrough('ioredis', 'serves several semaphores, beside other keepers', async (fixture) => {
-    const [[one], [two]] = [make(optionsOf('ioredis')), make(optionsOf('ioredis'))];
-    const held = [await hold(fixture, one), await hold(fixture, one), await hold(fixture, two)];
-    for (const { handle } of held) await untilKept(handle);
-    await held[0]?.semaphore.close();
-    await two.close();
-    for (const { name } of held.slice(1)) await untilRenewed(name, 3);
-    expect(held.map(({ handle }) => handle.held)).to.deep.equal([false, true, true]);
-    for (const { handle } of held.slice(1, 2)) await untilKept(handle);
   });
 
   it('refuses wrong options and targets at once, naming them', async () => {

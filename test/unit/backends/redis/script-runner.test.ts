@@ -1,4 +1,3 @@
-import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 
 import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
@@ -34,15 +33,4 @@ describe('running a script', () => {
       expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
     });
   }
-
-  it('adds one promise to that of its client', async () => {
-    const counts: string[] = [];
-    const hook = createHook({ init: (_id, type) => void counts.push(type) });
-    const sent = Promise.resolve('1');
-    const port = { runBySha: () => sent, runByText: () => sent };
-    hook.enable();
-    const ran = runScript(port, script, [], [], String);
-    hook.disable();
-    expect([await ran, counts]).to.deep.equal(['1', ['PROMISE']]);
-  });
 });
