@@ -36,8 +36,7 @@ import { serverCases } from './cases/server-cases.js';
 import { timeCases } from './cases/time-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
 import { unnoticedCases, warningCases } from './cases/warning-cases.js';
-import type { CaseGroup, Run } from './case-group.js';
-import { casesOf } from './case-group.js';
+import { type CaseGroup, casesOf, type Run } from './case-group.js';
 import type { Ability, Lacks, Passage, Place, Row } from './row.js';
 import { Scope } from './scope.js';
 

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 
-import type { RedisTarget } from '../../src/index.js';
-import { BackendError, listSemaphores, Semaphore } from '../../src/index.js';
+import { BackendError, listSemaphores, type RedisTarget, Semaphore } from '../../src/index.js';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 

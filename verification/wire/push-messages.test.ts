@@ -16,8 +16,8 @@ describeWithServer('messages that any client may send', (server) => {
       return { close: () => Promise.resolve() };
     };
     const runBySha = () => Promise.reject(new Error('NOSCRIPT'));
-    const { runByText } = connectionTo(client.target);
-    const semaphore = new Semaphore({ runBySha, runByText, subscribe }, 'jobs', { limit: 1 });
+    const real = connectionTo(client.target);
+    const semaphore = new Semaphore({ ...real, runBySha, subscribe }, 'jobs', { limit: 1 });
     const holder = await semaphore.acquire();
     const waiting = semaphore.acquire();
     const stored = new StoredSemaphore(server(), 'jobs');

@@ -2,8 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import { backendOf } from '../../../src/clients.js';
-import type { Semaphore } from '../../../src/index.js';
-import { listSemaphores } from '../../../src/index.js';
+import { listSemaphores, type Semaphore } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
-import type { AcquireOptions } from '../../../src/index.js';
-import { QueueFullError } from '../../../src/index.js';
+import { type AcquireOptions, QueueFullError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
 import { servedInTurn } from '../scope.js';

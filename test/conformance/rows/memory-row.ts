@@ -1,5 +1,4 @@
-import type { Backend, ManualClock } from '../../../src/index.js';
-import { MemoryBackend } from '../../../src/index.js';
+import { type Backend, type ManualClock, MemoryBackend } from '../../../src/index.js';
 import { tamperingBy } from './redis-row.js';
 import type { Passage, Row } from '../row.js';
 
@@ -32,7 +31,7 @@ function otherDoor(backend: MemoryBackend): Backend {
   return new Proxy(backend, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }

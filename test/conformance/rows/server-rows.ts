@@ -45,10 +45,9 @@ export function serverRows(server: () => TestServer): Row[] {
 /** The smallest thing that a semaphore can work with. */
 async function connectByTwoMethods(url: string): Promise<OpenClient> {
   const client = new Redis(url, { lazyConnect });
-  const { close } = await connected(client);
   const target: RedisConnection = {
     runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
     runByText: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
   };
-  return { target, close };
+  return { ...(await connected(client)), target };
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
-import type { Semaphore, SemaphoreWarning } from '../../../src/index.js';
-import { KeyedSemaphore } from '../../../src/index.js';
+import { KeyedSemaphore, type Semaphore, type SemaphoreWarning } from '../../../src/index.js';
 import { StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN, stubFixture } from '../stub-fixture.js';
 

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
 
-import type { QueueProgress } from '../../../src/index.js';
-import { ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
+import { ManualClock, MemoryBackend, type QueueProgress, Semaphore } from '../../../src/index.js';
 import { RandomNumbers } from '../../support/random-numbers.js';
 
 describe('the progress that a waiting request hears of', () => {
