@@ -313,21 +313,6 @@ describe('a permit that a keeper renews', () => {
     expect(await other.tryAcquire()).to.be.an('object');
   });
 
-  it('travels with others, 500 in a call, whichever semaphore object it is of', async () => {
-    const semaphores = Array.from({ length: 4 }, () => open({ limit: 2000 }));
-    const handles = await Promise.all(
-      semaphores.flatMap((semaphore) => Array.from({ length: 500 }, () => semaphore.acquire())),
-    );
-    await threads.time.advance(1.2 * TTL);
-    const sizes = threads.renewals.map(({ ids }) => ids.length);
-    expect(Math.max(...sizes)).to.be.within(400, 1000);
-    expect(new Set(threads.renewals.flatMap(({ ids }) => ids))).to.have.lengthOf(2000);
-    await Promise.all(handles.map((handle) => handle.release()));
-    const renewals = threads.by('keeper');
-    await threads.time.advance(2 * TTL);
-    expect(threads.by('keeper')).to.equal(renewals);
-  });
-
   it('is renewed in a blocked loop after an adoption, and after a pushed grant', async () => {
     const given = (await other.tryAcquire())?.toJSON();
     const adopted = given && (await open().adopt(given));
