@@ -188,21 +188,15 @@ describeWithServer('a keeper', (server) => {
   ] as const) {
     itThroughBothClients(`warns when it ${title}, and the main thread renews`, async (fixture) => {
       const [keeper, warnings] = make(optionsOf(fixture.kind, more));
-      await expectRenewedByMain(await hold(fixture, keeper, 3000), warnings, message);
+      const { handle, lost } = await hold(fixture, keeper, 3000);
+      await eventually(() => warnings.length > 0);
+      expect(warnings[0]?.code).to.equal('KEEPER_LOST');
+      expect(warnings[0]?.message).to.match(message);
+      for (let time = 0; time < 3; time++) await handle.extend();
+      expect(await isKept(handle)).to.equal(false);
+      expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
       expect(JSON.stringify(warnings)).to.not.include('hush');
     });
-  }
-
-  type Held = Awaited<ReturnType<typeof hold>>;
-
-  async function expectRenewedByMain(held: Held, warnings: KeeperWarning[], message: RegExp) {
-    const { handle, lost } = held;
-    await eventually(() => warnings.length > 0);
-    expect(warnings[0]?.code).to.equal('KEEPER_LOST');
-    expect(warnings[0]?.message).to.match(message);
-    for (let time = 0; time < 3; time++) await handle.extend();
-    expect(await isKept(handle)).to.equal(false);
-    expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
   }
 
   itThrough(

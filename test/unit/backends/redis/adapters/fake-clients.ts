@@ -8,7 +8,6 @@ import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/
 export class FakeSubscriber extends EventEmitter {
   readonly channels: string[] = [];
   status = 'ready';
-  connected = 0;
   ended = 0;
   unreferenced = 0;
   readonly stream = { unref: (): void => this.unref() };
@@ -18,7 +17,6 @@ export class FakeSubscriber extends EventEmitter {
   #listener: ((message: string) => void) | undefined;
 
   async connect(): Promise<void> {
-    this.connected += 1;
     await this.onConnect();
   }
 
