@@ -32,12 +32,20 @@ export const acquire: Operation<AcquireCall, AcquireReply> = {
   },
 };
 
+/** All or none: each call has one request, and it only tries. */
+export const together: typeof acquire = {
+  ...acquire,
+  sign: '*',
+  argument: ({ requests }) => requests[0]?.id ?? '',
+};
+
 /** `time|number`: the first semaphore that is not plainly free, where all or none was asked for. */
 export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText({ requests, maxWaiting, ...call }: AcquireCall): string {
+function requestsText(call: AcquireCall): string {
+  const { requests, maxWaiting } = call;
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
@@ -68,10 +76,10 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 }
 
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */
-function rulesText({ rate, groupLimit, budgets = {} }: Omit<AcquireCall, 'requests'>): string {
+function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
   const named = rate === undefined ? '' : rateText(rate);
-  const others = Object.entries(budgets).map(([name, budget]) => `${name},${rateText(budget)}`);
-  if (groupLimit === undefined && others.length === 0) return named;
+  if (groupLimit === undefined && budgets === undefined) return named;
+  const others = Object.entries(budgets ?? {}).map(([name, of]) => `${name},${rateText(of)}`);
   return [named, groupLimit ?? '', ...others].join(';');
 }
 

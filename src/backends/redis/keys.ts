@@ -2,19 +2,14 @@ import type { SemaphoreKey } from '../backend.js';
 import { LONGEST_NAME } from '../protocol.js';
 
 /**
- * The keys that every script declares, in this order; `key_of` of `keys.lua` derives the others.
- */
-const KEYS = ['tickets', 'info'] as const;
-const QUORUM_KEYS = ['qslots', 'qmeta'] as const;
-
-/**
- * The keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot.
+ * The keys of one semaphore that every script declares, in this order; `key_of` of `keys.lua`
+ * derives the others. They share a hash tag, so that a cluster keeps them in one slot.
  * Braces in the name are escaped (and the escape sign itself), so that the tag is the whole name
  * and no two names ever meet; a prefix has no braces, see `options.ts`.
  */
 export function keysOf(key: SemaphoreKey): readonly string[] {
   let keys = known.get(key);
-  if (keys === undefined) known.set(key, (keys = keysFor(key, KEYS)));
+  if (keys === undefined) known.set(key, (keys = keysFor(key, ['tickets', 'info'])));
   return keys;
 }
 
@@ -25,15 +20,10 @@ const known = new WeakMap<SemaphoreKey, readonly string[]>();
  * mix.
  */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
-  return keysFor(key, QUORUM_KEYS);
+  return keysFor(key, ['qslots', 'qmeta']);
 }
 
-/** Where the numbers of stripes of keyed mutexes are noted. Not `info`: it is no semaphore. */
-export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
-  return keysFor(key, ['stripes']);
-}
-
-function keysFor({ prefix, name }: SemaphoreKey, kinds: readonly string[]): readonly string[] {
+export function keysFor({ prefix, name }: SemaphoreKey, kinds: string[]): readonly string[] {
   return kinds.map((kind) => `${prefix}:{${tagOf(name)}}:${kind}`);
 }
 

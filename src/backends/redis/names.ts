@@ -2,7 +2,7 @@ import type { NamePage, SemaphoreKey } from '../backend.js';
 import { LIST_PAGE } from '../protocol.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
-import { nameOfTag, stripesKeyOf } from './keys.js';
+import { keysFor, nameOfTag } from './keys.js';
 import { runScript } from './script-runner.js';
 import { textOf, UnexpectedReplyError } from './wire-text.js';
 
@@ -45,13 +45,14 @@ function rethrowNamed(error: unknown): never {
   throw new Error(`NOPERM the user has no right to SCAN (${error.message})`, { cause: error });
 }
 
-/** Numbers with spaces between. */
+/** Numbers with spaces between. Their key is not `info`: it is no semaphore. */
 export function noteStripes(
   connection: RedisConnection,
   key: SemaphoreKey,
   stripes: number,
 ): Promise<readonly number[]> {
-  return runScript(connection, noteStripesScript, stripesKeyOf(key), [String(stripes)], (reply) => {
+  const keys = keysFor(key, ['stripes']);
+  return runScript(connection, noteStripesScript, keys, [String(stripes)], (reply) => {
     const text = textOf(reply);
     if (/^\d{1,15}(?: \d{1,15})*$/.test(text)) return text.split(' ').map(Number);
     throw new UnexpectedReplyError('note-stripes', reply);

@@ -14,6 +14,8 @@ import {
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
   readonly script: Script;
+  /** Comes before the inbox channel. */
+  readonly sign?: string;
   /** The arguments that semaphores side by side may share: they begin a run of semaphores. */
   shared(call: C): readonly string[];
   /** Whether two calls share them. Left out: the script takes one semaphore. */
@@ -33,36 +35,30 @@ export interface Answer {
   readonly isTurn: boolean;
 }
 
-/** The keys and arguments of a script call. */
-export interface ScriptCall {
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-}
-
 /**
- * One script call for calls of one client and one prefix, in their order. Of neighbours with equal
- * shared arguments only the first names them.
- * @param sign comes before the inbox channel, see `acquire.lua`
+ * The keys and arguments of one script call for calls of one client and one prefix, in their order.
+ * Of neighbours with equal shared arguments only the first names them.
  */
 export function scriptCall<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
-  sign = '',
-): ScriptCall {
-  const [first, ...others] = calls;
+): { readonly keys: readonly string[]; readonly args: readonly string[] } {
+  const first = calls[0];
   if (first === undefined) return { keys: [], args: [] };
-  // An empty text begins each run but the first.
-  const argsOf = (call: C): string[] => ['', ...operation.shared(call), operation.argument(call)];
-  const more = (call: C, i: number): string | string[] =>
-    operation.shares?.(call, calls[i] ?? first) === true ? operation.argument(call) : argsOf(call);
-  const args = argsOf(first);
-  args[0] = sign + inboxChannels(first.key.prefix) + first.client;
-  // Mostly one: nothing is collected.
-  if (others.length === 0) return { keys: keysOf(first.key), args };
-  return {
-    keys: calls.flatMap(({ key }) => keysOf(key)),
-    args: [...args, ...others.flatMap(more)],
-  };
+  const inbox = (operation.sign ?? '') + inboxChannels(first.key.prefix) + first.client;
+  const args = [inbox, ...operation.shared(first), operation.argument(first)];
+  // Mostly one: no keys are collected.
+  if (calls.length === 1) return { keys: keysOf(first.key), args };
+  const keys = [...keysOf(first.key)];
+  for (let i = 1, last = first; i < calls.length; i += 1) {
+    const call = calls[i] ?? last;
+    keys.push(...keysOf(call.key));
+    // An empty text begins each run but the first.
+    if (operation.shares?.(last, call) !== true) args.push('', ...operation.shared(call));
+    args.push(operation.argument(call));
+    last = call;
+  }
+  return { keys, args };
 }
 
 /** `time|answer|answer…`, an answer for each call. */
@@ -71,21 +67,23 @@ export function readReplies<C extends Call, R>(
   calls: readonly C[],
   operation: Operation<C, R>,
 ): R[] {
-  const parts = textOf(reply).split('|');
-  // By index, here and elsewhere: an iterator costs more on this path.
-  const time = parts[0] ?? '';
-  if (!TIME.test(time) || parts.length !== calls.length + 1) {
-    throw new UnexpectedReplyError(operation.script.name, reply);
-  }
+  // Part by part, and by index: `split` and iterators cost more on this path.
+  const all = textOf(reply);
+  let end = all.indexOf('|');
+  const time = all.slice(0, Math.max(0, end));
   const serverTime = milliseconds(time);
-  return calls.map((call, i) => {
-    const text = parts[i + 1] ?? '';
-    const answer = answerOf(text, serverTime);
-    const read = answer && operation.read(answer, call);
-    if (read === undefined) throw new UnexpectedReplyError(operation.script.name, text);
-    return read;
+  const replies = calls.map((call) => {
+    const start = end + 1;
+    const next = all.indexOf('|', start);
+    end = next < 0 ? all.length : next;
+    const answer = answerOf(all.slice(start, end), serverTime);
+    return answer && operation.read(answer, call);
   });
+  if (TIME.test(time) && end === all.length && replies.every(isRead)) return replies;
+  throw new UnexpectedReplyError(operation.script.name, reply);
 }
+
+const isRead = <R>(read: R | undefined): read is R => read !== undefined;
 
 const NO_GRANTS: readonly PushedGrant[] = [];
 

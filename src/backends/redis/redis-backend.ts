@@ -2,7 +2,7 @@ import { awaitAtMost } from '../../time/call-timeout.js';
 import { systemClock } from '../../time/clock.js';
 import type * as port from '../backend.js';
 import { UnfitServerError } from '../unfit-server.js';
-import { acquire, saysBusy } from './acquire.js';
+import { acquire, saysBusy, together } from './acquire.js';
 import * as admin from './admin.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
@@ -95,15 +95,15 @@ export class RedisBackend implements port.Backend {
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
     const read = (reply: unknown): port.AcquireReply[] | undefined =>
-      saysBusy(reply) ? undefined : readReplies(reply, calls, acquire);
-    const send = () => this.#send(acquire, calls, read, '*');
+      saysBusy(reply) ? undefined : readReplies(reply, calls, together);
+    const send = () => this.#send(together, calls, read);
     return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
   async overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
     // On a cluster two names share a slot by chance alone.
-    const together = this.laneOf === undefined ? keys : keys.slice(0, 1);
-    return together.length === 0 ? [] : overview(this.#connection, together);
+    const first = this.laneOf === undefined ? keys : keys.slice(0, 1);
+    return first.length === 0 ? [] : overview(this.#connection, first);
   }
 
   /**
@@ -149,9 +149,8 @@ export class RedisBackend implements port.Backend {
     operation: Operation<C, unknown>,
     calls: readonly C[],
     read: (reply: unknown) => R,
-    sign?: string,
   ): Promise<R> {
-    const { keys, args } = scriptCall(calls, operation, sign);
+    const { keys, args } = scriptCall(calls, operation);
     const replies = runScript(this.#connection, operation.script, keys, args, read);
     if (this.#check.passed) return replies;
     return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);

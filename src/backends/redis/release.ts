@@ -14,8 +14,8 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
       const texts = once.map((id) => costsText(spent[ids.indexOf(id)] ?? {}) || '-');
       return `${listText(once)}|${listText(texts)}`;
     }
-    // The script reads a single id faster as it is.
-    return (once.length === 1 && once[0]) || listText(once);
+    // The script reads a single id faster as it is. An adopted ticket has two fields.
+    return (once[0]?.includes('~') === false && once.length === 1 && once[0]) || listText(once);
   },
   read: ({ body, common }, { ids }) => {
     const once = eachOnce(ids);

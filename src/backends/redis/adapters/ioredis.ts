@@ -10,8 +10,8 @@ type CopyOptions = Record<string, boolean | number | (() => null)>;
  * fits.
  */
 export interface IoredisClient {
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: unknown[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: unknown[]): Promise<unknown>;
   readonly status?: string;
 }
 
@@ -48,10 +48,11 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
-  // Nothing async, and no promise beside the client's own: each call passes here.
+  // Nothing async, and no promise beside the client's own: each call passes here. A command of
+  // ioredis flattens lists, so that a long list is not copied to be spread.
   const connection: RedisConnection = {
-    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
-    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, keys, args),
+    runByText: (script, keys, args) => client.eval(script, keys.length, keys, args),
     isClosed: () => client.status === 'end' && isPending?.() !== true,
   };
   const copy = copierOf(client);

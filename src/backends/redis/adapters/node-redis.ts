@@ -101,12 +101,11 @@ const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
 function scriptsOf(client: NodeRedisClient): Scripts {
-  const isOne = isOneConnection(client) && client.options?.keyPrefix === undefined;
-  const one = isOne ? client : undefined;
+  const one = isOneConnection(client) && client.options?.keyPrefix === undefined && client;
   return {
     runBySha: (sha1, keys, args) =>
-      one?.isReady === true
-        ? one.sendCommand(['EVALSHA', sha1, ...counted(keys, args)], NO_TIMEOUT)
+      one && one.isReady === true
+        ? one.sendCommand(wordsOf('EVALSHA', sha1, keys, args), NO_TIMEOUT)
         : client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
     runByText: (script, keys, args) =>
       client.eval(script, { keys: [...keys], arguments: [...args] }),
@@ -117,12 +116,14 @@ function routed(cluster: NodeRedisCluster): Scripts {
   const run =
     (command: string): Scripts['runBySha'] =>
     (script, keys, args) =>
-      cluster.sendCommand(keys[0] ?? '', false, [command, script, ...counted(keys, args)]);
+      cluster.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
   return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }
 
-function counted(keys: readonly string[], args: readonly string[]): string[] {
-  return [String(keys.length), ...keys, ...args];
+type Words = readonly string[];
+
+function wordsOf(command: string, script: string, keys: Words, args: Words): string[] {
+  return [command, script, String(keys.length), ...keys, ...args];
 }
 
 /**

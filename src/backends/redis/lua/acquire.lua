@@ -7,7 +7,8 @@
 --    queue of requests without options. A rate, budgets and a cap are charged besides.
 -- 3. Every other case takes the slow path: open a semaphore, drop expired tickets, bring back
 --    requests that were dropped, serve the queue, answer newcomers, close.
--- 4. With '*' permits are granted only if each semaphore has a free permit.
+-- 4. With '*' permits are granted only if each semaphore has a free permit: each text is an id
+--    then, which only tries.
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
@@ -74,7 +75,7 @@ while args[at] do
   local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
   at = at + 5
   repeat
-    local key, first, reply, token, held, more = 2 * total + 1, string.byte(text), nil, now_text, 0, nil
+    local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
     if late or ttl > LONG_TTL_US then
@@ -119,7 +120,7 @@ while args[at] do
     end
     if not reply then
       slow = slow or slow_paths()
-      reply = slow(tickets, info, text, run)
+      reply = slow(tickets, info, known and '?' .. text or text, run)
     end
     if not replies then
       return now_text .. '|' .. reply

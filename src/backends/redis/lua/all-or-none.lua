@@ -20,7 +20,7 @@ local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_
         local _, slow_paths = rarer_paths()
         local _, is_free = slow_paths()
         local run = { inbox = inbox, now = now_text, limit = limit, ttl = ttl }
-        if not is_free(tickets, info, string.match(text, '[^?]*$'), run) then
+        if not is_free(tickets, info, text, run) then
           return nil, string.format('%d', total)
         end
         token, held = false, 0

@@ -4,8 +4,7 @@
 -- on demand: lower_slots = lower-slots
 
 -- Writes the ticket of `id` under the id of `head`. `follows`: others wait.
-local function change_hands(tickets, info, id, head, record, state, expires, follows)
-  local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
+local function change_hands(tickets, info, queue, requests, id, head, record, state, expires, follows)
   redis.call('ZREM', tickets, id)
   redis.call('HDEL', info, id)
   redis.call('ZADD', tickets, expires, head)
@@ -21,7 +20,8 @@ end
 -- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, run, slot, state)
   local now_text, limit = run.now, run.limit
-  local heads = redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '1')
+  local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
+  local heads = redis.call('ZRANGE', queue, '0', '1')
   local head = heads[1]
   local dot = head and string.find(head, '.', 1, true)
   -- A second dot means many permits. A pattern would cost as much as a Redis call.
@@ -33,14 +33,14 @@ local function hand_over(tickets, info, id, run, slot, state)
   if not lease or lease + 0 <= now_text + 0 then
     return nil
   end
-  local life, label = string.match(redis.call('HGET', key_of(tickets, 'requests'), head) or '', ' (%d+) (%S*)$')
+  local life, label = string.match(redis.call('HGET', requests, head) or '', ' (%d+) (%S*)$')
   if not life then
     return nil
   end
   local token = state < now_text and now_text or string.format('%d', string.sub(state, 1, 16) + 1)
   local expires, ticket = string.format('%d', now_text + math.min(life + 0, CLAIM_TIME_US)), slot .. ' ' .. token
   local mark = token .. ' ' .. limit .. (heads[2] and ' queue' or '')
-  change_hands(tickets, info, id, head, ticket .. ' ' .. label, mark, expires, heads[2])
+  change_hands(tickets, info, queue, requests, id, head, ticket .. ' ' .. label, mark, expires, heads[2])
   local line = head .. ' ' .. ticket .. ' ' .. expires
   if string.sub(run.inbox, -1 - #client) == ':' .. client then
     return '1//' .. line .. '/'

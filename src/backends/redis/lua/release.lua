@@ -12,8 +12,8 @@
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
---       id, or a JSON list of ids, each once, or that and after a '|' a JSON list of what each has
---       spent of budgets, 'tokens:3120&…' or -
+--       id, or a JSON list of ids, each once and of an adopted ticket always, or that and after
+--       a '|' a JSON list of what each has spent of budgets, 'tokens:3120&…' or -
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -63,20 +63,19 @@ while args[at] do
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-    local ids, spent, reply, held, state, record = nil, nil, nil, nil, nil, nil
+    local ids, spent, adopted, reply, held, state, record = nil, nil, nil, nil, nil, nil, nil
     if string.byte(text) == LIST then
+      adopted = string.find(text, '~', 1, true)
       local bar = string.find(text, '|', 1, true)
       ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
       spent = bar and cjson.decode(string.sub(text, bar + 1))
-      if spent and not ids[2] then
+      -- An adopted ticket has two fields.
+      if spent and not ids[2] and not adopted then
         text, ids = ids[1], nil
       end
     end
-    -- An adopted ticket has two fields.
-    if ids and spent or string.find(text, '~', 1, true) then
-      reply = nil
-    elseif ids then
-      reply = release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
+    if ids then
+      reply = not spent and not adopted and release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
     elseif limit == '1' then
       live = live or '(' .. now_text
       reply, held, state, record = release_mutex(tickets, info, text, live)

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { AcquireCall } from '../../../../src/backends/backend.js';
-import { acquire } from '../../../../src/backends/redis/acquire.js';
+import { acquire, together } from '../../../../src/backends/redis/acquire.js';
 import { readReplies, scriptCall } from '../../../../src/backends/redis/operation.js';
 import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
 
@@ -16,7 +16,7 @@ function callOf(name: string, limit: number, notAfter?: number): AcquireCall {
 // What the scripts make of it is in test/scripts, in lock-step.
 it('a script call names what neighbours share once, and the keys in the order of the calls', () => {
   const calls = [callOf('x', 1), callOf('w', 1), callOf('y', 2), callOf('x', 2), callOf('z', 2, 1)];
-  const { keys, args } = scriptCall(calls, acquire, '*');
+  const { keys, args } = scriptCall(calls, together);
   const runs = [
     ['*p:inbox:c', '1', '100000', 'a%20b', '', 'c.x', 'c.w'],
     ['', '2', '100000', 'a%20b', '', 'c.y', 'c.x'],
