@@ -4,19 +4,10 @@ import { Redis as Redis6 } from 'ioredis-6';
 import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
-import { ManualClock } from '../../../../../src/index.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
-import { watch } from '../../../stub-backend.js';
 import { later } from '../../../stub-fixture.js';
-import {
-  collected,
-  connectionTo,
-  FakeClient,
-  FakeSubscriber,
-  type Kind,
-  turn,
-} from './fake-clients.js';
+import { collected, connectionTo, FakeClient, type Kind, turn } from './fake-clients.js';
 
 const KINDS = {
   'node-redis': { closed: { isOpen: false }, lost: 'error' },
@@ -135,50 +126,6 @@ describe('adapter of node-redis alone', () => {
       ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
       ['eval', 'text', { keys: ['k1'], arguments: [] }],
     ]);
-  });
-
-  const settled = {
-    'its socket is there': (subscriber: FakeSubscriber) => void subscriber.emit('connect'),
-    'it has failed': (subscriber: FakeSubscriber) => void subscriber.emit('error', new Error('x')),
-  };
-  for (const [when, settle] of Object.entries(settled)) {
-    it(`is not ended while it makes its socket, but when ${when}, and says nothing more`, async () => {
-      const client = new FakeClient('node-redis');
-      const subscriber = new FakeSubscriber();
-      client.fields['duplicate'] = () => subscriber;
-      const connected = later<void>();
-      subscriber.onConnect = () => connected.promise;
-      const { health, failures, close } = client.subscribe();
-      await turn();
-      const closing = watch(new ManualClock(), close());
-      await turn();
-      expect([subscriber.ended, closing.done]).to.deep.equal([0, false]);
-      settle(subscriber);
-      await turn();
-      expect([subscriber.ended, closing.done]).to.deep.equal([1, true]);
-      connected.reject(new Error('The client is closed'));
-      await turn();
-      expect([...subscriber.channels, ...health, ...failures]).to.deep.equal([]);
-    });
-  }
-
-  it('ends it again where it lives on after an end that never settled, and never rejects', async () => {
-    const client = new FakeClient('node-redis');
-    client.subscribe();
-    await turn();
-    const { subscriber } = client;
-    subscriber.onEnd = () => new Promise(() => {});
-    for (const expected of [1, 2]) {
-      subscriber.emit('error', new Error('Socket closed unexpectedly'));
-      expect(subscriber.ended).to.equal(expected);
-    }
-    const other = new FakeClient('node-redis');
-    const told = other.subscribe();
-    await turn();
-    other.subscriber.onEnd = () => {
-      throw new Error('The client is closed');
-    };
-    await told.close();
   });
 });
 

@@ -5,20 +5,16 @@ import { ioredisConnection } from '../../../../../src/backends/redis/adapters/io
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 
 /** A subscriber of either client whose every step a test decides. */
-export class FakeSubscriber extends EventEmitter {
+class FakeSubscriber extends EventEmitter {
   readonly channels: string[] = [];
   status = 'ready';
   ended = 0;
   unreferenced = 0;
   readonly stream = { unref: (): void => this.unref() };
-  onConnect: () => Promise<void> = () => Promise.resolve();
   onSubscribe: () => Promise<void> = () => Promise.resolve();
-  onEnd: () => unknown = () => undefined;
   #listener: ((message: string) => void) | undefined;
 
-  async connect(): Promise<void> {
-    await this.onConnect();
-  }
+  async connect(): Promise<void> {}
 
   async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
     await this.onSubscribe();
@@ -41,9 +37,8 @@ export class FakeSubscriber extends EventEmitter {
   }
 
   /** Of node-redis. */
-  destroy(): unknown {
+  destroy(): void {
     this.ended += 1;
-    return this.onEnd();
   }
 
   /** Of ioredis: it returns nothing, and the end comes later. */
