@@ -267,21 +267,6 @@ describeWithServer('a keeper', (server) => {
     await fixture.close();
   });
 
-  itThrough('redis', 'continues when its server has hung, after a warning', async (fixture) => {
-    const [keeper, warnings] = make(optionsOf(fixture.kind));
-    const { handle, lost } = await hold(fixture, keeper);
-    await untilKept(handle);
-    server().pause();
-    try {
-      await eventually(() => warnings.length > 0);
-    } finally {
-      server().resume();
-    }
-    expect(warnings[0]?.message).to.match(/cannot renew: .*no reply within/);
-    await untilKept(handle);
-    expect([handle.held, lost]).to.deep.equal([true, []]);
-  });
-
   it('refuses wrong options and targets at once, naming them', async () => {
     const refused: [unknown, RegExp][] = [
       [undefined, /options/],
