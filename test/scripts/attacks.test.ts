@@ -161,17 +161,6 @@ describeWithServer('a semaphore under attack', (server) => {
     expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
   });
 
-  it('serves a group at its limit once its tickets were lost', async () => {
-    const one = make({ limit: 3 });
-    const asking = (id: string) =>
-      one.acquire([{ ...request(id), order: GROUP_A }], { groupLimit: 1 });
-    expect(kinds(await asking('a.1'))).to.deep.equal(['granted']);
-    expect(kinds(await asking('w.1'))).to.deep.equal(['queued']);
-    await one.redis.del(one.keyOf('tickets'));
-    expect(kinds(await asking('w.1'))).to.deep.equal(['granted']);
-    expect(await one.holders()).to.deep.equal(['w.1']);
-  });
-
   it('leaves no key without an expiry where the last request of a lost semaphore goes', async () => {
     const one = make({ limit: 1 });
     await one.take('h.1');
