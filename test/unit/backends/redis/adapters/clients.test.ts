@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
@@ -7,7 +8,7 @@ import { ioredisConnection } from '../../../../../src/backends/redis/adapters/io
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
 import { later } from '../../../stub-fixture.js';
-import { collected, connectionTo, FakeClient, type Kind, turn } from './fake-clients.js';
+import { collected, connectionTo, FakeClient, type Kind } from './fake-clients.js';
 
 const KINDS = {
   'node-redis': { closed: { isOpen: false }, lost: 'error' },

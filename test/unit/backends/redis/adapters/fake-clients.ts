@@ -142,8 +142,3 @@ export function collected() {
   };
   return { messages, health, failures, events };
 }
-
-/** Lets promises settle. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}

@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 import { later } from '../../../stub-fixture.js';
-import { collected, turn } from './fake-clients.js';
+import { collected } from './fake-clients.js';
 
 type Listener = (message: string) => void;
 
