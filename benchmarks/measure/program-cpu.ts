@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 import { build } from 'esbuild';
@@ -20,6 +20,8 @@ export async function buildCommand(): Promise<string> {
     minify: true,
     keepNames: true,
     logLevel: 'warning',
+    // It reads its options from the documents.
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) },
   });
   return program;
 }
