@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { redisRow, connected } from '../../test/conformance/rows/redis-row.js';
+import { redisRow } from '../../test/conformance/rows/redis-row.js';
+import { connected } from '../../test/support/open-client.js';
 import { semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
 import {
   describeStarted,

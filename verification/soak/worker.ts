@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners } from 'node:events';
 
 import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
@@ -93,7 +93,8 @@ function sample(): WorkerSample {
 
 /** On the client, on the process and on the signal that all its waiters share. */
 function countListeners(): number {
-  const ofEmitters = [client.emitter, process].flatMap((emitter) =>
+  const emitters = [client.target, process].filter((one) => one instanceof EventEmitter);
+  const ofEmitters = emitters.flatMap((emitter) =>
     emitter.eventNames().map((event) => emitter.listenerCount(event)),
   );
   const ofSignal = getEventListeners(end.signal, 'abort').length;
