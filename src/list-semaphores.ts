@@ -2,7 +2,7 @@ import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
-import { checkPrefix, resolveRetry } from './options.js';
+import { checkPrefix, resolveRetry } from './arguments/resolve.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './arguments/known-options.js';
 
@@ -44,9 +44,8 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   }
   const known = new Set<string>();
   let page: NamePage = { names: [], cursor: '' };
+  const list = () => listNames(prefix, page.cursor);
   do {
-    const { cursor } = page;
-    const list = () => listNames(prefix, cursor);
     page = await retryUntilDeadline(patience, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
-import { withoutCredentials } from '../arguments/credentials.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import { attempt, EXIT, Failure } from './failure.js';
 
 /** Exit code of a program that writes into a pipe without a reader: 128 + SIGPIPE. */

@@ -1,4 +1,4 @@
-import { checkBudgetRoom } from '../arguments/budgets.js';
+import { checkBudgetRoom } from '../arguments/resolve.js';
 import type {
   AddPermitsReply,
   Backend,

@@ -138,16 +138,16 @@ export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   const { tag, waiting } = flow;
   const isHead = r === waiting.lowest;
   waiting.remove(r);
-  if (waiting.size === 0) flows.delete(r.flow);
+  if (waiting.lowest === undefined) flows.delete(r.flow);
   const heads = times.get(r.order.priority);
   if (heads === undefined || (!heads.capped.has(flow) && (tag === undefined || !isHead))) return;
   const start =
     tag === undefined ? heads.time : isGranted ? Math.max(heads.time, tag) : tag - r.step;
   if (isGranted) heads.time = start;
-  if (waiting.size > 0) return lead(s, flow, start);
+  if (waiting.lowest !== undefined) return lead(s, flow, start);
   if (tag !== undefined) heads.flows.remove(flow);
   heads.capped.delete(flow);
-  if (heads.flows.size + heads.capped.size === 0) times.delete(r.order.priority);
+  if (heads.flows.items.length + heads.capped.size === 0) times.delete(r.order.priority);
 }
 
 /** The next request. */
@@ -172,12 +172,12 @@ export function endPlainOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
   const [heads, plain, head] = [times.get(0), flows.get(PLAIN), headOf(s, PLAIN)];
   if (heads === undefined || plain === undefined || head === undefined || s.cap) return;
-  if (times.size > 1 || heads.flows.size > 1 || plain.tag !== heads.time + head.step) return;
+  if (flows.size > 1 || plain.tag !== heads.time + head.step) return;
   plain.tag = undefined;
   times.clear();
 }
 
 /** Whether anything beside arrival decides which request is next, or when. */
 export function isOrdered(s: Semaphore): boolean {
-  return s.keys.parked.size + s.keys.times.size > 0 || isPriced(s);
+  return s.keys.parked.items.length + s.keys.times.size > 0 || isPriced(s);
 }

@@ -36,15 +36,15 @@ function positionOf(s: Semaphore, r: Waiting): number {
   const { flows, times } = s.keys;
   const flow = flows.get(r.flow);
   if (flow === undefined || r.isParked) return s.waiting - 1;
-  const turns = flow.waiting.all().filter(({ arrival }) => arrival < r.arrival).length;
+  const turns = flow.waiting.items.filter(({ arrival }) => arrival < r.arrival).length;
   const own = times.get(r.order.priority)?.flows;
   if (own === undefined) return turns;
   const isAhead = (other: Flow): boolean => flow.tag === undefined || isBefore(other, flow);
-  let before = own.all().filter(isAhead).length;
+  let before = own.items.filter(isAhead).length;
   for (const [priority, { flows: heads }] of times) {
-    if (priority > r.order.priority) before += heads.size;
+    if (priority > r.order.priority) before += heads.items.length;
   }
-  return Math.min(s.waiting - 1, before + turns * own.size);
+  return Math.min(s.waiting - 1, before + turns * own.items.length);
 }
 
 function isBefore(one: Flow, other: Flow): boolean {
