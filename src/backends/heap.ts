@@ -10,13 +10,13 @@ export interface Heaped {
  */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
-  readonly #tieOf: (item: T) => number;
+  readonly #winsTie: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
 
-  /** `tieOf`: decides between two of one rank, the lower comes first. */
-  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = () => 0) {
+  /** `winsTie`: of two of one rank, the first is the lower. */
+  constructor(rankOf: (item: T) => number, winsTie: (one: T, other: T) => boolean = () => false) {
     this.#rankOf = rankOf;
-    this.#tieOf = tieOf;
+    this.#winsTie = winsTie;
   }
 
   get lowest(): T | undefined {
@@ -67,6 +67,6 @@ export class Heap<T extends Heaped> {
   #isBefore(one: T | undefined, other: T | undefined): boolean {
     if (one === undefined || other === undefined) return false;
     const [rank, otherRank] = [this.#rankOf(one), this.#rankOf(other)];
-    return rank === otherRank ? this.#tieOf(one) < this.#tieOf(other) : rank < otherRank;
+    return rank === otherRank ? this.#winsTie(one, other) : rank < otherRank;
   }
 }

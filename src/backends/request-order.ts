@@ -75,7 +75,7 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
   }
   const heads = new Heap<Place>(
     ({ tag }) => tag,
-    ({ one }) => one.arrival,
+    ({ one: { arrival } }, { one: other }) => arrival < other.arrival,
   );
   for (const head of flows.values()) heads.add(head);
   const left: Standing[] = [];

@@ -46,20 +46,6 @@ describeOnBoth('tickets', (make) => {
     });
   });
 
-  it('are not extended for a lost ticket whose id was granted again by a late call', async () => {
-    const one = make();
-    const lost = await one.take('a.1');
-    await one.loseAll();
-    one.pass(1);
-    await one.take('b.1');
-    const later = await one.take('a.1');
-    const { fencingToken: other } = await one.take('a.2');
-    const extend = async (token: number) =>
-      (await one.extend(['a.1', 'gone.1', 'a.2'], { fencingTokens: [token, 1, other] })).extended;
-    expect(await extend(lost.fencingToken)).to.deep.equal([false, false, true]);
-    expect(await extend(later.fencingToken)).to.deep.equal([true, false, true]);
-  });
-
   it('are refused by every call from the microsecond after its notAfter on', async () => {
     const now = 1_700_000_000_000.5;
     const calls: Record<string, (one: PortFixture, notAfter: number) => Promise<object>> = {

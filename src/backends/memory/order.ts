@@ -39,8 +39,14 @@ export interface Heads {
 /** The flow of requests without options. */
 export const PLAIN: string = flowOf(NO_ORDER);
 
-export const arrivalOf = ({ arrival }: Waiting): number => arrival;
-export const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
+const arrivalOf = ({ arrival }: Waiting): number => arrival;
+const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
+
+/** Which of two heads comes first. */
+export function isBefore(one: Flow, other: Flow): boolean {
+  const [a = 0, b = 0] = [one.tag, other.tag];
+  return a < b || (a === b && headArrival(one) < headArrival(other));
+}
 
 export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: number): Waiting {
   const { id, permits, order = NO_ORDER, cost } = asked;
@@ -67,7 +73,7 @@ function lead(s: Semaphore, flow: Flow, start: number): void {
   const { priority } = head.order;
   let heads = times.get(priority);
   if (heads === undefined) {
-    const flows = new Heap<Flow>(({ tag = 0 }) => tag, headArrival);
+    const flows = new Heap<Flow>(({ tag = 0 }) => tag, isBefore);
     heads = { flows, capped: new Set(), time: 0 };
     times.set(priority, heads);
   }

@@ -1,5 +1,5 @@
 import type { QueueProgress } from '../backend.js';
-import { headArrival, type Flow, type Waiting } from './order.js';
+import { isBefore, type Flow, type Waiting } from './order.js';
 import type { Semaphore } from './semaphore.js';
 
 /** How fast grants come, while a waiting request wants to know. */
@@ -45,11 +45,6 @@ function positionOf(s: Semaphore, r: Waiting): number {
     if (priority > r.order.priority) before += heads.items.length;
   }
   return Math.min(s.waiting - 1, before + turns * own.items.length);
-}
-
-function isBefore(one: Flow, other: Flow): boolean {
-  const [a = 0, b = 0] = [one.tag, other.tag];
-  return a < b || (a === b && headArrival(one) < headArrival(other));
 }
 
 /** A waiting request's progress, as its verdict has it. */
