@@ -2,11 +2,6 @@
 export interface Timer {
   /** It does not run any more; nothing where it has run. */
   cancel(): void;
-  /**
-   * From now on the process stays alive for it, or not. Left out: the timer is cancelled and set
-   * again.
-   */
-  keepAlive?(on: boolean): void;
 }
 
 /**
@@ -46,10 +41,7 @@ export const systemClock: Clock = {
   schedule(callback, delay, keepAlive) {
     const timer = setTimeout(callback, Math.min(Math.max(0, delay), LONGEST_TIMER));
     if (!keepAlive) timer.unref();
-    return {
-      cancel: () => clearTimeout(timer),
-      keepAlive: (on) => void (on ? timer.ref() : timer.unref()),
-    };
+    return { cancel: () => clearTimeout(timer) };
   },
 };
 
@@ -58,11 +50,6 @@ export const threadClock: Clock = {
   ...systemClock,
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };
-
-/** The function that makes the process's timers now: tests replace it. */
-export function timerSource(): unknown {
-  return setTimeout;
-}
 
 /**
  * Node's own, also while a test fakes it: calls gather until the next tick, and a tick that a fake

@@ -67,11 +67,8 @@ export class ManualClock implements Clock {
   }
 
   #nextBy(end: number): Pending | undefined {
-    let next: Pending | undefined;
-    for (const pending of this.#pending) {
-      if (pending.at <= end && (next === undefined || pending.at < next.at)) next = pending;
-    }
-    return next;
+    const due = [...this.#pending].filter(({ at }) => at <= end);
+    return due.toSorted((one, other) => one.at - other.at)[0];
   }
 }
 
