@@ -122,8 +122,8 @@ function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCal
 }
 
 function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): ReleaseCall {
-  const { key, limit, client } = call;
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
+  const { key, limit, client } = call;
   return { key, limit, client, ids: items.map(idOf), spent };
 }
 
@@ -140,22 +140,7 @@ export function acquireCalls(
   return shares.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
-    const { key, limit, client } = owner.call;
-    const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
-    // Field by field: a spread costs several times as much on this path.
-    return {
-      key,
-      limit,
-      client,
-      ttl,
-      label,
-      notAfter,
-      maxWaiting,
-      rate,
-      budgets,
-      groupLimit,
-      requests: items,
-    };
+    return { ...owner.acquireCall, notAfter, requests: items };
   });
 }
 
