@@ -97,15 +97,21 @@ export class Admin {
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
   async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
-    const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
+    const { call, client, clock, callTimeoutMs, serverClock, key, name } = this.#link;
     const backend: Changes = client.backend;
-    if (backend[method] === undefined) throw this.#unable(method);
+    const change = backend[method]?.bind(backend);
+    if (change === undefined) {
+      throw new BackendError(
+        `${method} of ${JSON.stringify(name)} is not available: this backend has no ${method}, nor have several independent masters`,
+        undefined,
+        key,
+      );
+    }
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
       const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
-      const reply = await backend[method]?.({ ...call, notAfter, ...fields });
-      if (reply === undefined) throw this.#unable(method);
+      const reply = await change({ ...call, notAfter, ...fields });
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
@@ -123,14 +129,5 @@ export class Admin {
     const { signal } = this.closing;
     const patience = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
     return retryUntilDeadline(patience, `${what} ${JSON.stringify(subject.name)}`, call);
-  }
-
-  #unable(method: string): BackendError {
-    const { key, name } = this.#link;
-    return new BackendError(
-      `${method} of ${JSON.stringify(name)} is not available: this backend has no ${method}, nor have several independent masters`,
-      undefined,
-      key,
-    );
   }
 }

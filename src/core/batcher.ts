@@ -45,16 +45,15 @@ export interface Owner {
   onReplyLost?(): void;
 }
 
-/** The items of one owner that leave with its next call. Written by the batcher alone. */
-export interface Bundle<O, I> {
-  readonly owner: O;
-  items: I[];
-}
-
 /** The items of one owner in one call. */
 export interface Share<O, I> {
   readonly owner: O;
   readonly items: readonly I[];
+}
+
+/** The items of one owner that leave with its next call. Written by the batcher alone. */
+export interface Bundle<O, I> extends Share<O, I> {
+  items: I[];
 }
 
 /** One of the calls of the backend's port. */
@@ -128,13 +127,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   add(bundle: Bundle<O, I>, item: I): void {
-    if (bundle.items.length === 0) this.#gather(bundle);
+    if (bundle.items.length === 0) {
+      this.#flushSoon();
+      this.#gathered = added(this.#gathered, bundle);
+    }
     bundle.items = added(bundle.items, item);
-  }
-
-  #gather(bundle: Bundle<O, I>): void {
-    this.#flushSoon();
-    this.#gathered = added(this.#gathered, bundle);
   }
 
   // After a reply, too, on the next tick: by then its callers have added their next items.

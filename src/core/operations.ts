@@ -38,7 +38,8 @@ export interface Batchers {
 }
 
 // Not written where they are used: each use would make a function.
-const idOf = ({ id }: { readonly id: string }): string => id;
+const idOf = ({ id }: Release): string => id;
+const timeoutOf = ({ callTimeoutMs }: Lease): number => callTimeoutMs;
 const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
 /** A request that waits already costs the server twice as much as a new one. */
 const addWeight = (sum: number, { arrival }: Request): number =>
@@ -57,14 +58,14 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
     name: 'extend',
     mostIds: MOST_RENEWALS,
     run: (shares) => backend.extend(shares.map(extendCall)),
-    timeoutOf: (shares) => Math.min(...shares.map(shortestTimeout)),
+    timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
     deliver: answering(extended),
   };
   const release: Operation<SemaphoreLink, Release, ReleaseReply> = {
     name: 'release',
     mostIds: MOST_IDS,
     run: (shares) => backend.release(shares.map(releaseCall)),
-    deliver: answering(released),
+    deliver: answering(({ released }: ReleaseReply, index) => released[index] === true),
   };
   return {
     acquires: new Batcher(acquire, client, callTimeoutMs),
@@ -106,14 +107,6 @@ function verdictAt({ verdicts }: AcquireReply, index: number): AcquireVerdict {
 function extended(reply: ExtendReply, index: number, { id }: Lease): ExtendVerdict {
   if (reply.extended[index] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
-}
-
-function released(reply: ReleaseReply, index: number): boolean {
-  return reply.released[index] === true;
-}
-
-function shortestTimeout({ items }: ExtendShare): number {
-  return Math.min(...items.map(({ callTimeoutMs }) => callTimeoutMs));
 }
 
 function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCall {

@@ -121,7 +121,12 @@ export class Request extends Lease implements TicketRequest {
 
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
     this.link.waiters.isFailing = false;
-    if (!this.isPending) return this.#onLateVerdict(verdict);
+    if (!this.isPending) {
+      // A later token: the ticket that is held was lost with the server's data.
+      if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
+        this.lose('missing');
+      return this.#withdrawUnheld();
+    }
     if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
     } else if (verdict.kind === 'busy') {
@@ -142,16 +147,9 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /**
-   * A reply for a request that is decided already: granted, timed out or aborted. The backend may
-   * still hold a ticket or a request under its id: these are withdrawn, unless the ticket is held.
+   * After a call of a request that is decided already: granted, timed out or aborted. The backend
+   * may still hold a ticket or a request under its id.
    */
-  #onLateVerdict(verdict: AcquireVerdict): void {
-    // A later token: the ticket that is held was lost with the server's data.
-    if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
-      this.lose('missing');
-    this.#withdrawUnheld();
-  }
-
   #withdrawUnheld(): void {
     if (this.stage !== 'held') this.withdraw();
   }
@@ -222,16 +220,14 @@ export class Request extends Lease implements TicketRequest {
   }
 
   #grant(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): void {
-    if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
+    if (!this.hold(ticket, window, isClaimed)) {
+      this.#onError(new Error('the grant arrived after its lease had expired'));
+      return this.link.waiters.schedule();
+    }
     this.#settle();
     this.link.waiters.onEnded(true);
     this.publishGrant(this.started, this.#attempts);
     this.#settleOutcome(this);
-  }
-
-  #onLateGrant(): void {
-    this.#onError(new Error('the grant arrived after its lease had expired'));
-    this.link.waiters.schedule();
   }
 
   /** No permit is free. */

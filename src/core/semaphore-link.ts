@@ -85,7 +85,6 @@ export class SemaphoreLink implements Owner {
   otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #callers = 0;
-  #leases = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
   endDrain: (() => void) | undefined;
@@ -159,36 +158,32 @@ export class SemaphoreLink implements Owner {
     if (this.#callers === 0) this.deadlines.stop();
   }
 
-  /** How many permits are held through this object, and for how long. Undefined: none. */
-  get #heldHere(): HeldHere | undefined {
-    if (this.#held === 0) return undefined;
-    const now = this.clock.monotonic();
-    let since = now;
-    for (const { stage, heldSince = now } of this.permits.values()) {
-      if (stage !== 'held') continue;
-      since = heldSince;
-      break;
-    }
-    const { label } = this.options;
-    return { permits: this.#held, limit: this.limit, heldFor: now - since, label };
+  get #oldest(): Permit | undefined {
+    for (const permit of this.permits.values()) if (permit.stage === 'held') return permit;
+    return undefined;
   }
 
-  /** The same of all objects of this semaphore together. */
+  /**
+   * How many permits are held through all objects of this semaphore, and for how long. Undefined:
+   * none.
+   */
   get heldHere(): HeldHere | undefined {
-    const held = this.client.semaphores.of(this.mapKey).flatMap((link) => link.#heldHere ?? []);
-    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
-    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
+    const links = this.client.semaphores.of(this.mapKey).filter((link) => link.#held > 0);
+    const since = Math.min(...links.map((link) => link.#oldest?.heldSince ?? Infinity));
+    const link = links.find((each) => each.#oldest?.heldSince === since);
+    if (link === undefined) return undefined;
+    const permits = links.reduce((sum, each) => sum + each.#held, 0);
+    const { limit, options } = link;
+    return { permits, limit, heldFor: this.clock.monotonic() - since, label: options.label };
   }
 
   onHeld(permits: number): void {
-    this.#leases += 1;
     this.#held += permits;
   }
 
   onHeldNoMore(permits: number): void {
-    this.#leases -= 1;
     this.#held -= permits;
-    if (this.#leases > 0) return;
+    if (this.#held > 0) return;
     this.beats.stop();
     this.endDrain?.();
   }
@@ -253,7 +248,7 @@ export class SemaphoreLink implements Owner {
 
   /** The first leases at once, if there is no time, or nothing is held. */
   async #loseAllAfter(drain: number): Promise<void> {
-    if (drain > 0 && this.#leases > 0) {
+    if (drain > 0 && this.#held > 0) {
       const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }
