@@ -34,8 +34,9 @@ export function listSemaphores(
 
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
-  const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
-  const patience = { clock, retry: resolveRetry({}), timeoutMs: PAGE_TIMEOUT_MS, isRetryable };
+  const client = { isRetryable: (error: unknown) => backend.isRetryable?.(error) ?? true };
+  const options = { retry: resolveRetry({}) };
+  const subject = { clock, options, callTimeoutMs: PAGE_TIMEOUT_MS, client };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined) {
     throw new BackendError(
@@ -47,7 +48,7 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   do {
     const { cursor } = page;
     const list = () => listNames(prefix, cursor);
-    page = await retryUntilDeadline(patience, 'listing semaphores', list);
+    page = await retryUntilDeadline(subject, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;
       known.add(name);

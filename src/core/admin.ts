@@ -1,12 +1,5 @@
 import { checkBudgetRoom } from '../arguments/budgets.js';
-import type {
-  AddPermitsReply,
-  Backend,
-  ChangeCall,
-  ChangeReply,
-  InspectReply,
-  Rate,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';
 import { instant } from '../time/clock.js';
@@ -15,10 +8,10 @@ import { retryUntilDeadline } from './retry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';
-type Method<M extends Change> = Required<Backend>[M];
-type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof ChangeCall> };
+type Method<M extends Change> = Required<port.Backend>[M];
+type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof port.ChangeCall> };
 type Replies = { [M in Change]: Awaited<ReturnType<Method<M>>> };
-type Changes = { [M in Change]?: (call: ChangeCall & Fields[M]) => Promise<Replies[M]> };
+type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => Promise<Replies[M]> };
 
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
@@ -39,7 +32,7 @@ export class Admin {
   }
 
   /** `budget`: the name of a budget, which changes in place of the rate. */
-  async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
+  async setRate(newRate: port.Rate | undefined, budget?: string): Promise<void> {
     const { name, options } = this.#link;
     // The server knows the own budgets only after an acquire.
     const own = Object.keys((newRate && options.budgets) ?? {});
@@ -53,7 +46,7 @@ export class Admin {
     await this.#change('setGroupLimit', 'setting the group limit of', { newGroupLimit });
   }
 
-  async addPermits(delta: number): Promise<AddPermitsReply> {
+  async addPermits(delta: number): Promise<port.AddPermitsReply> {
     // Of the change, which is made once however often it is sent.
     const id = this.#link.client.newId(1);
     const { reply } = await this.#change('addPermits', 'changing the limit of', { delta, id });
@@ -86,7 +79,7 @@ export class Admin {
     return reply.revoked;
   }
 
-  async inspect(): Promise<InspectReply> {
+  async inspect(): Promise<port.InspectReply> {
     const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
       this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
@@ -115,7 +108,7 @@ export class Admin {
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
-      const { late }: ChangeReply = reply;
+      const { late }: port.ChangeReply = reply;
       if (late === true) {
         throw new Error('the call reached the server after its deadline and was refused');
       }
@@ -124,10 +117,7 @@ export class Admin {
   }
 
   #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
-    const isRetryable = (error: unknown): boolean => client.isRetryable(error);
-    const { signal } = this.closing;
-    const patience = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
-    return retryUntilDeadline(patience, `${what} ${JSON.stringify(subject.name)}`, call);
+    const about = `${what} ${JSON.stringify(this.#link.name)}`;
+    return retryUntilDeadline(this.#link, about, call, this.closing.signal);
   }
 }

@@ -11,12 +11,6 @@ import { WeakGroups } from './weak-groups.js';
 /** How long one search for strays may take, in milliseconds. */
 const SEARCH_TIMEOUT_MS = 5000;
 
-/**
- * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
- * search, and the server has enough to do.
- */
-const SEARCH_PAUSE_MS = 20;
-
 const ofBackend = new WeakMap<Backend, WeakMap<Clock, Client>>();
 
 /**
@@ -97,9 +91,6 @@ export class Client {
       } catch {
         // Each stray shows when it is granted, too.
       }
-      return new Promise<void>((resolve) => {
-        this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
-      });
     });
   }
 

@@ -1,13 +1,4 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  ExtendCall,
-  ExtendReply,
-  ReleaseCall,
-  ReleaseReply,
-  Reply,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
 import { Batcher, type Call, type Item, MOST_IDS, type Operation, type Share } from './batcher.js';
 import type { Client } from './client.js';
@@ -23,16 +14,16 @@ const MOST_RENEWALS = 500;
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 
 /** The kinds differ by their types. A boolean: whether a release found a live ticket. */
-export type Verdict = AcquireVerdict | ExtendVerdict | boolean;
+export type Verdict = port.AcquireVerdict | ExtendVerdict | boolean;
 
 type AcquireShare = Share<SemaphoreLink, Request>;
 type ExtendShare = Share<SemaphoreLink, Lease>;
 
 /** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
-  readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
-  readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
-  readonly releases: Batcher<SemaphoreLink, Release, ReleaseReply>;
+  readonly acquires: Batcher<SemaphoreLink, Request, port.AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, Lease, port.ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, Release, port.ReleaseReply>;
   /** Semaphores of one lane are on one server. */
   readonly serverClock: ServerClock;
 }
@@ -47,25 +38,25 @@ const addWeight = (sum: number, { arrival }: Request): number =>
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
-  const acquire: Operation<SemaphoreLink, Request, AcquireReply> = {
+  const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
     name: 'acquire',
     mostIds: MOST_IDS,
     weightOf: (items) => items.reduce(addWeight, 0),
     run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
-  const extend: Operation<SemaphoreLink, Lease, ExtendReply> = {
+  const extend: Operation<SemaphoreLink, Lease, port.ExtendReply> = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
     run: (shares) => backend.extend(shares.map(extendCall)),
     timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
     deliver: answering(extended),
   };
-  const release: Operation<SemaphoreLink, Release, ReleaseReply> = {
+  const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
     name: 'release',
     mostIds: MOST_IDS,
     run: (shares) => backend.release(shares.map(releaseCall)),
-    deliver: answering(({ released }: ReleaseReply, index) => released[index] === true),
+    deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
   };
   return {
     acquires: new Batcher(acquire, client, callTimeoutMs),
@@ -76,7 +67,7 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
 }
 
 /** Gives a reply to its owner, and each verdict to its item. */
-function answering<I extends Item<V>, R extends Reply, V>(
+function answering<I extends Item<V>, R extends port.Reply, V>(
   verdictOf: (reply: R, index: number, item: I) => V,
 ) {
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
@@ -89,32 +80,32 @@ function answering<I extends Item<V>, R extends Reply, V>(
   };
 }
 
-const answerAcquire = answering<Request, AcquireReply, AcquireVerdict>(verdictAt);
+const answerAcquire = answering<Request, port.AcquireReply, port.AcquireVerdict>(verdictAt);
 
-export function deliverAcquire(share: AcquireShare, reply: AcquireReply, call: Call): void {
+export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
   share.owner.askAgainAt = reply.askAgainAt;
   // A request that reports its position asks as often as others do.
   share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
   answerAcquire(share, reply, call);
 }
 
-function verdictAt({ verdicts }: AcquireReply, index: number): AcquireVerdict {
+function verdictAt({ verdicts }: port.AcquireReply, index: number): port.AcquireVerdict {
   const verdict = verdicts[index];
   if (verdict === undefined) throw new Error('the backend gave no verdict');
   return verdict;
 }
 
-function extended(reply: ExtendReply, index: number, { id }: Lease): ExtendVerdict {
+function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {
   if (reply.extended[index] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCall {
+function extendCall({ owner: { call, options }, items }: ExtendShare): port.ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): ReleaseCall {
+function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
   const { key, limit, client } = call;
   return { key, limit, client, ids: items.map(idOf), spent };
@@ -128,7 +119,7 @@ export function acquireCalls(
   shares: readonly AcquireShare[],
   now: number,
   callTimeoutMs: number,
-): AcquireCall[] {
+): port.AcquireCall[] {
   const serverNow = shares[0]?.owner.serverClock.latestIn(0);
   return shares.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);

@@ -1,11 +1,4 @@
-import type {
-  AcquireVerdict,
-  PushedGrant,
-  PushedTurn,
-  QueueProgress,
-  Ticket,
-  TicketRequest,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import { type ResolvedAcquire, tooManyPermits } from '../options.js';
@@ -31,13 +24,13 @@ export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedA
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements TicketRequest {
+export class Request extends Lease implements port.TicketRequest {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
   readonly permits: number;
-  readonly order: TicketRequest['order'];
-  readonly cost: TicketRequest['cost'];
+  readonly order: port.TicketRequest['order'];
+  readonly cost: port.TicketRequest['cost'];
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #forgetSignal: (() => void) | undefined;
@@ -51,7 +44,7 @@ export class Request extends Lease implements TicketRequest {
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
-  #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
+  #reported: { readonly progress: port.QueueProgress; readonly at: number } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(link: SemaphoreLink, params: AcquireParams) {
@@ -119,7 +112,7 @@ export class Request extends Lease implements TicketRequest {
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
   }
 
-  #onVerdict(verdict: AcquireVerdict, call: Call): void {
+  #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
     this.link.waiters.isFailing = false;
     if (!this.isPending) {
       // A later token: the ticket that is held was lost with the server's data.
@@ -172,7 +165,7 @@ export class Request extends Lease implements TicketRequest {
     else this.abandon(this.#timeoutError());
   }
 
-  #report(progress: QueueProgress): void {
+  #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
     const now = this.link.clock.monotonic();
     const { position, waiting } = progress;
@@ -199,7 +192,7 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
-  override takeGrant(grant: PushedGrant): void {
+  override takeGrant(grant: port.PushedGrant): void {
     if (!this.isPending) return super.takeGrant(grant);
     const { client, serverClock } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
@@ -215,11 +208,11 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /** A message says that the rate will allow it. */
-  onTurn({ at }: PushedTurn): void {
+  onTurn({ at }: port.PushedTurn): void {
     if (this.isPending) this.link.waiters.wakeAt(at);
   }
 
-  #grant(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): void {
+  #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
       this.#onError(new Error('the grant arrived after its lease had expired'));
       return this.link.waiters.schedule();
@@ -271,7 +264,7 @@ export class Request extends Lease implements TicketRequest {
   }
 
   /** Why a request may not even wait. */
-  #refusal(verdict: Extract<AcquireVerdict, { kind: 'over' | 'full' }>): Error {
+  #refusal(verdict: Extract<port.AcquireVerdict, { kind: 'over' | 'full' }>): Error {
     const { name, options } = this.link;
     if (verdict.kind === 'over') return tooManyPermits(name, this.permits, verdict.limit);
     return new QueueFullError({ name, position: verdict.waiting, limit: options.maxWaiting ?? 0 });
