@@ -69,13 +69,13 @@ export class Admin {
     link.permits.set(newId, lease);
     lease.publishGrant(undefined, 0);
     // A call that ran twice found the ticket under its new id already.
-    if (ticket.before !== newId) client.find(key, ticket.before)?.lose?.('missing');
+    if (ticket.before !== newId) client.find(key.name, ticket.before)?.lose?.('missing');
     return lease;
   }
 
   async revoke(id: string): Promise<boolean> {
     const { reply } = await this.#change('revoke', 'revoking a ticket of', { id });
-    if (reply.revoked) this.#link.client.find(this.#link.key, id)?.lose?.('revoked');
+    if (reply.revoked) this.#link.client.find(this.#link.name, id)?.lose?.('revoked');
     return reply.revoked;
   }
 

@@ -187,8 +187,8 @@ export class Request extends Lease implements port.TicketRequest {
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    const { waiters } = this.link;
-    if (this.isPending) waiters.inbox.add(waiters);
+    const { client, waiters } = this.link;
+    if (this.isPending) client.add(waiters);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */

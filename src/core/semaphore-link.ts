@@ -1,6 +1,5 @@
 import type { AcquireCall, Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
-import { mapKeyOf } from '../backends/map-key.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
@@ -49,7 +48,6 @@ export class SemaphoreLink implements Owner {
   readonly acquireCall: AcquireCall;
   readonly key: SemaphoreKey;
   readonly name: string;
-  readonly mapKey: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -92,7 +90,7 @@ export class SemaphoreLink implements Owner {
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, label, extendEvery, clock, ...others } = options;
     const { maxWaiting, rate, budgets, groupLimit } = others;
-    const client = Client.of(backend, clock);
+    const client = Client.of(backend, clock, key.prefix);
     this.backend = backend;
     this.client = client;
     this.clock = clock;
@@ -102,7 +100,6 @@ export class SemaphoreLink implements Owner {
     this.acquireCall = { ...this.call, ...fixed, notAfter: undefined, requests: [] };
     this.key = key;
     this.name = key.name;
-    this.mapKey = mapKeyOf(key);
     this.lane = backend.laneOf?.(key) ?? key.prefix;
     const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.callTimeoutMs = callTimeoutMs;
@@ -117,7 +114,7 @@ export class SemaphoreLink implements Owner {
     this.releases = new Releases(this);
     this.waiters = new Waiters(this);
     this.admin = new Admin(this);
-    client.semaphores.add(this.mapKey, this);
+    client.semaphores.add(key.name, this);
   }
 
   #wake(wakeup: Wakeup, how: 'endIfOverdue' | 'beat'): void {
@@ -168,7 +165,7 @@ export class SemaphoreLink implements Owner {
    * none.
    */
   get heldHere(): HeldHere | undefined {
-    const links = this.client.semaphores.of(this.mapKey).filter((link) => link.#held > 0);
+    const links = this.client.semaphores.of(this.name).filter((link) => link.#held > 0);
     const since = Math.min(...links.map((link) => link.#oldest?.heldSince ?? Infinity));
     const link = links.find((each) => each.#oldest?.heldSince === since);
     if (link === undefined) return undefined;
@@ -192,11 +189,11 @@ export class SemaphoreLink implements Owner {
     this.serverClock.observe(sent, reply.serverTime);
     this.noteLimit(reply.storedLimit);
     if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.handOut(this.key, reply.grants);
+    if (reply.grants.length > 0) this.client.onGrants(reply.grants, this.name);
   }
 
   onReplyLost(): void {
-    for (const { waiters } of this.client.semaphores.of(this.mapKey)) {
+    for (const { waiters } of this.client.semaphores.of(this.name)) {
       waiters.isFailing = true;
       waiters.schedule();
     }
@@ -241,7 +238,7 @@ export class SemaphoreLink implements Owner {
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
     await Promise.all([abandoned, this.#loseAllAfter(drain)]);
     // At the same time, so that a server that hangs holds it up once.
-    await Promise.all([this.waiters.inbox.close(), this.releases.drained()]);
+    await Promise.all([this.client.close(), this.releases.drained()]);
     // The timer that all semaphores share ends a tick after its last user.
     await new Promise<void>((resolve) => nextTick(resolve));
   }

@@ -35,7 +35,7 @@ export function acquireTogether(
 function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boolean {
   if (wanted.length === 1 || wanted.length > MOST_IDS) return false;
   if (first.backend.acquireTogether === undefined) return false;
-  const semaphores = new Set(wanted.map(({ link }) => link.mapKey));
+  const semaphores = new Set(wanted.map(({ link }) => link.name));
   const fits = ({ link, permits }: Wanted): boolean => {
     const { rate, budgets, groupLimit } = link.options;
     const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;

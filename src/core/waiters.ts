@@ -2,7 +2,6 @@ import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import { Inbox } from './inbox.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -34,7 +33,6 @@ export interface OutageListener {
  * only save time: losing every push costs time, never a permit.
  */
 export class Waiters {
-  readonly inbox: Inbox;
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   readonly #link: SemaphoreLink;
@@ -55,8 +53,6 @@ export class Waiters {
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
-    const { client, key } = link;
-    this.inbox = client.inboxes.one(key.prefix, () => new Inbox(client, key.prefix));
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
   }
 
@@ -108,7 +104,7 @@ export class Waiters {
     this.#link.isTurn = false;
     // The time until the next call is no outage.
     if (this.#failingSince !== Infinity) this.#failingSince = undefined;
-    this.inbox.remove(this);
+    this.#link.client.remove(this);
   }
 
   tryAgain(isMissed = false): void {
@@ -120,9 +116,9 @@ export class Waiters {
   /** Sets the next try, unless an earlier one is set. */
   schedule(): void {
     if (this.#count === 0) return;
-    const { clock, options, askAgainAt, isTurn } = this.#link;
+    const { clock, client, options, askAgainAt, isTurn } = this.#link;
     const now = clock.monotonic();
-    if (this.isFailing || !this.inbox.healthy) {
+    if (this.isFailing || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, this.#random);
       return this.#nextTry.wakeAround(now + pause, now);
     }

@@ -283,7 +283,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: data that comes back a little older',
     what: 'A grant for a request that was served before the server lost data is left to its claim time',
     file: 'core/client.ts',
-    find: 'if (permit === undefined) this.#giveBack(key, grant.id);',
+    find: 'if (permit === undefined) this.#giveBack(name, grant.id);',
     replace: 'if (permit === undefined) continue;',
   },
   {
