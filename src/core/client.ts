@@ -90,10 +90,8 @@ export class Client implements port.GrantListener {
   }
 
   find(name: string, id: string): Permit | undefined {
-    return this.semaphores
-      .of(name)
-      .find(({ permits }) => permits.has(id))
-      ?.permits.get(id);
+    const owner = this.semaphores.of(name).find(({ permits }) => permits.has(id));
+    return owner?.permits.get(id);
   }
 
   /** `waiters` wait for a push: opens the subscription if it is not open. */

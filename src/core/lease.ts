@@ -6,7 +6,7 @@ import type { KeptLease } from '../backends/lease-keeper.js';
 import { HandleLostError, type LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
-import { elapsedSince, type Instant, instant, randomBy } from '../time/clock.js';
+import { elapsedSince, instant, randomBy } from '../time/clock.js';
 import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import type { Verdict } from './operations.js';
@@ -228,27 +228,23 @@ export class Lease extends Release {
     // It was extended after its holder had given up: its ticket has no holder any more.
     if (this.loss !== undefined) return this.withdraw();
     if (this.stage !== 'held') return;
-    this.#confirm(call.sent);
-    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
-    if (this.remaining <= 0) return this.lose('expired');
-    this.#kept ??= this.link.keep?.(this);
-    this.#getObserver()?.onExtended();
-    // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.#dueAt = call.sent.monotonic + this.link.extendEvery;
-    this.#setBeat(this.link.clock.monotonic(), this.remaining);
-    // A caller that asked after this call had left waits for the next.
-    for (const { from, resolve } of this.#callers ?? []) if (from <= call.number) resolve();
-    this.#callers = this.#callers?.filter(({ from }) => from > call.number);
-  }
-
-  /** A late reply never shortens the validity. */
-  #confirm(sent: Instant): void {
     const { ttl, link } = this;
     this.#isClaimed = true;
     this.#failures = 0;
     this.lastError = undefined;
-    if (validityLeft(sent, ttl, link.clock) > this.#leftHere())
-      this.#window = { from: sent, duration: ttl };
+    // A late reply never shortens the validity.
+    if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
+      this.#window = { from: call.sent, duration: ttl };
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
+    if (this.remaining <= 0) return this.lose('expired');
+    this.#kept ??= link.keep?.(this);
+    this.#getObserver()?.onExtended();
+    // A whole period after the extension that was just confirmed was sent: on a slow network, too.
+    this.#dueAt = call.sent.monotonic + link.extendEvery;
+    this.#setBeat(link.clock.monotonic(), this.remaining);
+    // A caller that asked after this call had left waits for the next.
+    for (const { from, resolve } of this.#callers ?? []) if (from <= call.number) resolve();
+    this.#callers = this.#callers?.filter(({ from }) => from > call.number);
   }
 
   /** One failure is not loss: it is tried again after a pause. */

@@ -68,31 +68,29 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
 
 /** Gives a reply to its owner, and each verdict to its item. */
 function answering<I extends Item<V>, R extends port.Reply, V>(
-  verdictOf: (reply: R, index: number, item: I) => V,
+  verdictOf: (reply: R, index: number, item: I) => V | undefined,
 ) {
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
     for (let i = 0; i < items.length; i += 1) {
       const item = items[i];
-      item?.answer(verdictOf(reply, i, item), call);
+      const verdict = item && verdictOf(reply, i, item);
+      if (verdict === undefined) throw new Error('the backend gave no verdict');
+      item?.answer(verdict, call);
     }
   };
 }
 
-const answerAcquire = answering<Request, port.AcquireReply, port.AcquireVerdict>(verdictAt);
+const answerAcquire = answering(
+  ({ verdicts }: port.AcquireReply, index, _request: Request) => verdicts[index],
+);
 
 export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
   share.owner.askAgainAt = reply.askAgainAt;
   // A request that reports its position asks as often as others do.
   share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
   answerAcquire(share, reply, call);
-}
-
-function verdictAt({ verdicts }: port.AcquireReply, index: number): port.AcquireVerdict {
-  const verdict = verdicts[index];
-  if (verdict === undefined) throw new Error('the backend gave no verdict');
-  return verdict;
 }
 
 function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {

@@ -124,9 +124,12 @@ export class Request extends Lease implements port.TicketRequest {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.refuse();
-    } else if (verdict.kind === 'over' || verdict.kind === 'full') {
+    } else if (verdict.kind === 'over') {
       // An earlier call of it that was not answered may yet come to queue it.
-      this.abandon(this.#refusal(verdict), 1);
+      this.abandon(tooManyPermits(this.name, this.permits, verdict.limit), 1);
+    } else if (verdict.kind === 'full') {
+      const { maxWaiting: limit = 0 } = this.link.options;
+      this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
       this.arrival = verdict.arrival;
       if (verdict.progress !== undefined) this.#report(verdict.progress);
@@ -261,13 +264,6 @@ export class Request extends Lease implements port.TicketRequest {
     this.#reported = undefined;
     this.deadline = Infinity;
     this.link.onAnswered();
-  }
-
-  /** Why a request may not even wait. */
-  #refusal(verdict: Extract<port.AcquireVerdict, { kind: 'over' | 'full' }>): Error {
-    const { name, options } = this.link;
-    if (verdict.kind === 'over') return tooManyPermits(name, this.permits, verdict.limit);
-    return new QueueFullError({ name, position: verdict.waiting, limit: options.maxWaiting ?? 0 });
   }
 
   #timeoutError(): Error {

@@ -37,9 +37,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'An extended lease counts from the reply',
     file: 'core/lease.ts',
-    find: 'this.#confirm(call.sent);',
+    find: 'this.#window = { from: call.sent, duration: ttl };',
     replace:
-      'const { clock } = this.link;\n    this.#confirm({ monotonic: clock.monotonic(), wall: clock.wall() });',
+      'this.#window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
   },
   {
     name: 'no-margin',
