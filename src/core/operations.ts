@@ -122,7 +122,22 @@ export function acquireCalls(
   return shares.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
-    return { ...owner.acquireCall, notAfter, requests: items };
+    const { key, limit, client } = owner.call;
+    const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
+    // Field by field: a spread costs several times as much on this path.
+    return {
+      key,
+      limit,
+      client,
+      ttl,
+      label,
+      notAfter,
+      maxWaiting,
+      rate,
+      budgets,
+      groupLimit,
+      requests: items,
+    };
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AcquireCall, Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
@@ -44,8 +44,6 @@ export class SemaphoreLink implements Owner {
   readonly clock: Clock;
   readonly options: LinkOptions;
   readonly call: Call;
-  /** With a place for each field: an acquire copies it faster. */
-  readonly acquireCall: AcquireCall;
   readonly key: SemaphoreKey;
   readonly name: string;
   /** Semaphores of the same lane share calls. */
@@ -88,16 +86,13 @@ export class SemaphoreLink implements Owner {
   endDrain: (() => void) | undefined;
 
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
-    const { limit, ttl, label, extendEvery, clock, ...others } = options;
-    const { maxWaiting, rate, budgets, groupLimit } = others;
+    const { limit, ttl, extendEvery, clock } = options;
     const client = Client.of(backend, clock, key.prefix);
     this.backend = backend;
     this.client = client;
     this.clock = clock;
     this.options = options;
     this.call = { key, limit, client: client.name };
-    const fixed = { ttl, label, maxWaiting, rate, budgets, groupLimit };
-    this.acquireCall = { ...this.call, ...fixed, notAfter: undefined, requests: [] };
     this.key = key;
     this.name = key.name;
     this.lane = backend.laneOf?.(key) ?? key.prefix;
