@@ -185,21 +185,20 @@ export class Client implements port.GrantListener {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays({ key, limit }: port.Call): void {
+  searchStrays(call: port.Call): void {
+    if (this.#searches.has(call.key.name)) return;
+    this.#searches.add(call.key.name);
+    // After a search that fails each stray shows when it is granted, too.
+    this.#searched = this.#searched.then(() => this.#search(call)).catch(() => undefined);
+  }
+
+  async #search({ key, limit }: port.Call): Promise<void> {
     const { name } = key;
-    if (this.#searches.has(name)) return;
-    this.#searches.add(name);
-    this.#searched = this.#searched.then(async () => {
-      this.#searches.delete(name);
-      try {
-        const inspecting = this.backend.inspect({ key, limit });
-        const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
-        for (const { id } of [...found.holders, ...found.waiters])
-          if (this.find(name, id) === undefined) this.#giveBack(name, id);
-      } catch {
-        // Each stray shows when it is granted, too.
-      }
-    });
+    this.#searches.delete(name);
+    const inspecting = this.backend.inspect({ key, limit });
+    const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
+    for (const { id } of [...found.holders, ...found.waiters])
+      if (this.find(name, id) === undefined) this.#giveBack(name, id);
   }
 
   #giveBack(name: string, id: string): void {
