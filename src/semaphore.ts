@@ -419,7 +419,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
-    this.#link.waiters.listener = {
+    this.#link.listener = {
       onOutage: (cause) =>
         this.#warn('BACKEND_UNREACHABLE', backendUnreachable(this.name, cause), cause),
       onReply: () => {

@@ -5,7 +5,6 @@ import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Batchers } from './operations.js';
 import type { Permit, SemaphoreLink } from './semaphore-link.js';
-import type { Waiters } from './waiters.js';
 import { WeakGroups } from './weak-groups.js';
 
 /** How long one search for strays may take, in milliseconds. */
@@ -49,7 +48,7 @@ export class Client implements port.GrantListener {
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
   /** Semaphores with requests that wait for a push. */
-  readonly #waiting = new Set<Waiters>();
+  readonly #waiting = new Set<SemaphoreLink>();
   #listening: port.Listening | undefined;
   /** While requests wait it subscribes again, else it closes. */
   readonly #alarm: Wakeup;
@@ -94,16 +93,16 @@ export class Client implements port.GrantListener {
     return owner?.permits.get(id);
   }
 
-  /** `waiters` wait for a push: opens the subscription if it is not open. */
-  add(waiters: Waiters): void {
-    if (this.#waiting.has(waiters)) return;
+  /** Requests of `link` wait for a push: opens the subscription if it is not open. */
+  add(link: SemaphoreLink): void {
+    if (this.#waiting.has(link)) return;
     this.#alarm.stop();
-    this.#waiting.add(waiters);
+    this.#waiting.add(link);
     this.#listen();
   }
 
-  remove(waiters: Waiters): void {
-    if (!this.#waiting.delete(waiters) || this.#waiting.size > 0) return;
+  remove(link: SemaphoreLink): void {
+    if (!this.#waiting.delete(link) || this.#waiting.size > 0) return;
     if (this.#listening === undefined) void this.close();
     else this.#closeLater();
   }
@@ -171,7 +170,7 @@ export class Client implements port.GrantListener {
     const isBack = this.healthy && this.#isInterrupted;
     this.#isInterrupted = !this.healthy;
     // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
-    for (const { waiters } of this.semaphores.all()) waiters.onHealth(this.healthy, isBack);
+    for (const link of this.semaphores.all()) link.onHealth(this.healthy, isBack);
   }
 
   onFailed(): void {

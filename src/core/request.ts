@@ -65,7 +65,7 @@ export class Request extends Lease implements port.TicketRequest {
     link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
     this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
-    link.waiters.onStarted();
+    link.onRequest();
   }
 
   get asksProgress(): boolean {
@@ -102,10 +102,10 @@ export class Request extends Lease implements port.TicketRequest {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.link.waiters.noteReply();
+    if (!call.late) this.link.noteReply();
     this.#endCall(call);
     this.#onVerdict(verdict, call);
-    this.link.waiters.schedule();
+    this.link.scheduleTry();
   }
 
   #endCall(call: Call): void {
@@ -113,7 +113,7 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
-    this.link.waiters.isFailing = false;
+    this.link.isFailing = false;
     if (!this.isPending) {
       // A later token: the ticket that is held was lost with the server's data.
       if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
@@ -137,7 +137,7 @@ export class Request extends Lease implements port.TicketRequest {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.link.waiters.isFailing = true;
+      this.link.isFailing = true;
       this.#park();
     }
   }
@@ -154,14 +154,14 @@ export class Request extends Lease implements port.TicketRequest {
     if (call.operation !== 'acquire') return super.fail(error, call);
     this.#endCall(call);
     this.#onError(error);
-    if (this.isPending) this.link.waiters.noteFailure(call.sent.monotonic, error);
-    this.link.waiters.schedule();
+    if (this.isPending) this.link.noteFailure(call.sent.monotonic, error);
+    this.link.scheduleTry();
   }
 
   #onError(error: unknown): void {
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.#withdrawUnheld();
-    this.link.waiters.isFailing = true;
+    this.link.isFailing = true;
     this.lastError = error;
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
@@ -190,8 +190,7 @@ export class Request extends Lease implements port.TicketRequest {
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    const { client, waiters } = this.link;
-    if (this.isPending) client.add(waiters);
+    if (this.isPending) this.link.client.add(this.link);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
@@ -204,7 +203,7 @@ export class Request extends Lease implements port.TicketRequest {
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.askAgain(true);
-      return this.link.waiters.tryAgain();
+      return this.link.tryAgain();
     }
     // Any program can send a grant: a request takes it only if it fits.
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
@@ -212,16 +211,16 @@ export class Request extends Lease implements port.TicketRequest {
 
   /** A message says that the rate will allow it. */
   onTurn({ at }: port.PushedTurn): void {
-    if (this.isPending) this.link.waiters.wakeAt(at);
+    if (this.isPending) this.link.tryAt(at);
   }
 
   #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
       this.#onError(new Error('the grant arrived after its lease had expired'));
-      return this.link.waiters.schedule();
+      return this.link.scheduleTry();
     }
     this.#settle();
-    this.link.waiters.onEnded(true);
+    this.link.onRequestEnded(true);
     this.publishGrant(this.started, this.#attempts);
     this.#settleOutcome(this);
   }
@@ -254,7 +253,7 @@ export class Request extends Lease implements port.TicketRequest {
     this.stage = 'over';
     this.#settle();
     this.link.forget(this);
-    this.link.waiters.onEnded(false);
+    this.link.onRequestEnded(false);
   }
 
   #settle(): void {

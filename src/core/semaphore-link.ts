@@ -3,8 +3,9 @@ import type { Keep } from '../backends/lease-keeper.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
+import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
-import { type Clock, type Instant, nextTick } from '../time/clock.js';
+import { type Clock, type Instant, nextTick, randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
@@ -15,10 +16,31 @@ import { type Batchers, batchersOf } from './operations.js';
 import { type Release, Releases } from './release.js';
 import { type AcquireParams, Request } from './request.js';
 import type { Lease } from './lease.js';
-import { Waiters } from './waiters.js';
 
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
 const LONGEST_CALL_MS = 5000;
+
+/**
+ * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
+ * lease.
+ */
+const SAFETY_PAUSE_MS = 1500;
+
+/**
+ * How long calls must have failed for an outage, in milliseconds: 5 s, and a timer may fire a
+ * little earlier than asked.
+ */
+const OUTAGE_MS = 4998;
+
+export interface OutageListener {
+  /**
+   * Gets the last error, once per outage.
+   * @returns false when no listener gets it: it is then reported again
+   */
+  onOutage(error: unknown): boolean;
+  /** A call has succeeded. */
+  onReply(): void;
+}
 
 /** The options of a semaphore object that concern its calls. */
 export type LinkOptions = Pick<
@@ -35,8 +57,10 @@ export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 
 /**
  * The permits of one semaphore object, and all that they share: the call that each of their calls
- * extends, the bundles in which they gather, the limit by the last reply, and the two timers that
- * wake them.
+ * extends, the bundles in which they gather, the limit by the last reply, the timers that wake them
+ * and the pauses of its requests. A new request leaves at once; requests that were queued, or whose
+ * call failed, ask again together, after pauses that grow. A pushed grant cuts the pause short.
+ * Polling is authoritative, pushes only save time: losing every push costs time, never a permit.
  */
 export class SemaphoreLink implements Owner {
   readonly backend: Backend;
@@ -59,7 +83,6 @@ export class SemaphoreLink implements Owner {
   readonly toExtend: Bundle<SemaphoreLink, Lease> = { owner: this, items: [] };
   readonly toRelease: Bundle<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
-  readonly waiters: Waiters;
   readonly admin: Admin;
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
@@ -80,6 +103,23 @@ export class SemaphoreLink implements Owner {
   /** Of another process, while none is stored: the first that was seen is news. */
   otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
+  /** Undefined without a listener: an outage is then reported to a later one. */
+  listener: OutageListener | undefined;
+  /**
+   * Monotonic time at which the first failed call of this outage was sent. Infinity: the outage has
+   * been reported, and is not reported again.
+   */
+  #failingSince: number | undefined;
+  /** The last call failed: pushes are not relied on until a call succeeds. */
+  isFailing = false;
+  /** How many requests wait. */
+  #requests = 0;
+  readonly #nextTry: Wakeup;
+  #pauses = 0;
+  /** Drawn once for each pause, however many replies ask for its length. */
+  #random = 0;
+  /** The subscription is back after an interruption: the server may have older data since. */
+  #searchesStrays = false;
   #callers = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
@@ -107,7 +147,7 @@ export class SemaphoreLink implements Owner {
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
-    this.waiters = new Waiters(this);
+    this.#nextTry = new Wakeup(clock, true, () => this.tryAgain());
     this.admin = new Admin(this);
     client.semaphores.add(key.name, this);
   }
@@ -188,9 +228,9 @@ export class SemaphoreLink implements Owner {
   }
 
   onReplyLost(): void {
-    for (const { waiters } of this.client.semaphores.of(this.name)) {
-      waiters.isFailing = true;
-      waiters.schedule();
+    for (const link of this.client.semaphores.of(this.name)) {
+      link.isFailing = true;
+      link.scheduleTry();
     }
   }
 
@@ -220,6 +260,96 @@ export class SemaphoreLink implements Owner {
     const { name, call } = this;
     telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
     this.#onOtherLimit?.(otherLimit);
+  }
+
+  /**
+   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
+   * may have been pushed before it. `isBack`: after an interruption.
+   */
+  onHealth(isHealthy: boolean, isBack: boolean): void {
+    if (this.#requests === 0) return;
+    this.#searchesStrays ||= isBack;
+    this.#startPause(0);
+    // A try that is under way may have run before the subscription: once more behind it.
+    if (isHealthy) this.tryAgain(true);
+    else this.scheduleTry();
+  }
+
+  onRequest(): void {
+    this.#requests += 1;
+    this.#publishRequests();
+  }
+
+  /** A call was answered in time. */
+  noteReply(): void {
+    this.#failingSince = undefined;
+    this.listener?.onReply();
+    if (this.#searchesStrays) this.client.searchStrays(this.call);
+    this.#searchesStrays = false;
+  }
+
+  /**
+   * A call of a request that waits has failed. An outage needs no timer: a call without a reply
+   * fails after min(ttl, 5000) ms, and is then tried again.
+   */
+  noteFailure(sentAt: number, error: unknown): void {
+    this.#failingSince ??= sentAt;
+    const since = this.clock.monotonic() - this.#failingSince;
+    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
+      this.#failingSince = Infinity;
+  }
+
+  /** A request waits no more. */
+  onRequestEnded(isGranted: boolean): void {
+    this.#requests -= 1;
+    this.#publishRequests();
+    if (isGranted || this.#requests === 0) this.#startPause(0);
+    if (this.#requests > 0) return;
+    this.#nextTry.stop();
+    this.askAgainAt = undefined;
+    this.isTurn = false;
+    // The time until the next call is no outage.
+    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
+    this.client.remove(this);
+  }
+
+  tryAgain(isMissed = false): void {
+    this.#nextTry.stop();
+    this.#startPause(this.#pauses + 1);
+    for (const permit of this.permits.values()) permit.askAgain?.(isMissed);
+  }
+
+  /** Sets the next try, unless an earlier one is set. */
+  scheduleTry(): void {
+    if (this.#requests === 0) return;
+    const { clock, client, options, askAgainAt, isTurn } = this;
+    const now = clock.monotonic();
+    if (this.isFailing || !client.healthy) {
+      const pause = backoffDelay(options.retry, this.#pauses, this.#random);
+      return this.#nextTry.wakeAround(now + pause, now);
+    }
+    if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
+    // A holder that died wakes no waiter, nor does a rate: they ask again when the next ticket
+    // expires, or the rate allows another permit.
+    if (askAgainAt !== undefined) this.tryAt(askAgainAt);
+  }
+
+  /** The next try comes at that time of the server, or earlier. */
+  tryAt(time: number): void {
+    const { clock, serverClock } = this;
+    const now = clock.monotonic();
+    this.#nextTry.wakeBy(now + Math.max(1, serverClock.delayUntil(time)), now);
+  }
+
+  #startPause(number: number): void {
+    if (number === 0 && this.#pauses === 0) return;
+    this.#pauses = number;
+    this.#random = randomBy(this.clock);
+  }
+
+  #publishRequests(): void {
+    if (!telemetry.queue.hasSubscribers) return;
+    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
   }
 
   /**

@@ -265,7 +265,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'silent-waiters',
     origin: 'own contract: tries renew the lease of waiters',
     what: 'A waiter asks again only every eight seconds',
-    file: 'core/waiters.ts',
+    file: 'core/semaphore-link.ts',
     find: 'const SAFETY_PAUSE_MS = 1500;',
     replace: 'const SAFETY_PAUSE_MS = 8000;',
   },
