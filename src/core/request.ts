@@ -59,9 +59,7 @@ export class Request extends Lease implements port.TicketRequest {
     this.started = link.clock.monotonic();
     // A single try may take as long as one call.
     this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
-    this.outcome = new Promise((resolve) => {
-      this.#settleOutcome = resolve;
-    });
+    this.outcome = new Promise((resolve) => (this.#settleOutcome = resolve));
     link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
     this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
@@ -271,9 +269,8 @@ export class Request extends Lease implements port.TicketRequest {
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return this.link.failure('acquiring', trouble);
-    const [waited, attempts] = [now - this.started, this.#attempts];
-    const details = { name, timeout, waited, attempts, limit, heldHere };
-    return new AcquireTimeoutError(details, trouble);
+    const tried = { timeout, waited: now - this.started, attempts: this.#attempts };
+    return new AcquireTimeoutError({ name, ...tried, limit, heldHere }, trouble);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */

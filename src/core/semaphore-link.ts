@@ -43,11 +43,8 @@ export interface OutageListener {
 }
 
 /** The options of a semaphore object that concern its calls. */
-export type LinkOptions = Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock'
-> &
-  Partial<ResolvedOptions>;
+export type LinkOptions = Pick<ResolvedOptions, Needed> & Partial<ResolvedOptions>;
+type Needed = 'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock';
 
 /**
  * A request, a lease, or a ticket that is given back. The last kind gets nothing but the replies to
@@ -276,8 +273,7 @@ export class SemaphoreLink implements Owner {
   }
 
   onRequest(): void {
-    this.#requests += 1;
-    this.#publishRequests();
+    this.#countRequest(1);
   }
 
   /** A call was answered in time. */
@@ -301,8 +297,7 @@ export class SemaphoreLink implements Owner {
 
   /** A request waits no more. */
   onRequestEnded(isGranted: boolean): void {
-    this.#requests -= 1;
-    this.#publishRequests();
+    this.#countRequest(-1);
     if (isGranted || this.#requests === 0) this.#startPause(0);
     if (this.#requests > 0) return;
     this.#nextTry.stop();
@@ -347,7 +342,8 @@ export class SemaphoreLink implements Owner {
     this.#random = randomBy(this.clock);
   }
 
-  #publishRequests(): void {
+  #countRequest(change: 1 | -1): void {
+    this.#requests += change;
     if (!telemetry.queue.hasSubscribers) return;
     telemetry.queue.publish({ name: this.name, waiting: this.#requests });
   }

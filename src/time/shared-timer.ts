@@ -27,7 +27,6 @@ class SharedTimer {
   #at = Infinity;
   /** Whether the timer keeps the process alive. */
   #keepsAlive = false;
-  #isChecking = false;
   /** The process's timer function then: a fake function may be gone, or there, by now. */
   #setBy: unknown;
 
@@ -63,13 +62,10 @@ class SharedTimer {
     wakeup.index = -1;
     if (wakeup.keepAlive) this.#keeping -= 1;
     if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
-    if (this.#wakeups.length > 0 || this.#isChecking) return;
-    this.#isChecking = true;
-    nextTick(this.#check);
+    if (this.#wakeups.length === 0) nextTick(this.#check);
   }
 
   readonly #check = (): void => {
-    this.#isChecking = false;
     if (this.#wakeups.length === 0) this.#stop();
   };
 
