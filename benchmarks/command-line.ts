@@ -3,12 +3,9 @@ import { parseArgs } from 'node:util';
 import { buildWorkerPrograms } from './measure/worker-program.js';
 import { questions } from './questions/all-questions.js';
 import type { Pace, Question } from './questions/question.js';
-import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { runQuestion } from './question-run.js';
-import { writeReadme } from './report/readme.js';
+import { resultsSection, writeReadme } from './report/readme.js';
 import { drawCharts, loadSummary, saveAnswer } from './report/summary-file.js';
-import { printAnswer } from './report/terminal.js';
-import { slowCallVerdicts, verdictLine } from './report/verdict.js';
 
 /**
  * Returns the exit code: 1 if a case failed. A bar that is missed is reported, but is no failure.
@@ -50,16 +47,14 @@ async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
   const started = performance.now();
   await buildWorkerPrograms();
   let failures = 0;
-  const slow: SlowCalls[] = [];
   for (const question of wanted.filter(canBeAsked)) {
     const { answer, failures: failed } = await runQuestion(question, pace);
     failures += failed;
-    if (answer.slowCalls !== undefined) slow.push(answer.slowCalls);
-    printAnswer(question, answer, pace);
+    console.log(`\n${resultsSection(question, answer)}\n`);
     if (pace === 'full' && failed === 0) saveAnswer(question, answer);
   }
   if (pace === 'full') await writeReadme(questions);
-  if (slow.length > 0) console.log(wholeRun(slow));
+  else console.log('quick run: the numbers mean nothing');
   const seconds = Math.round((performance.now() - started) / 1000);
   const end = failures === 0 ? 'every case ran' : `${failures} cases failed`;
   console.log(`\n${end}, ${seconds} s`);
@@ -70,8 +65,4 @@ function canBeAsked({ name, lacks }: Question): boolean {
   const lack = lacks?.();
   if (lack !== undefined) console.log(`${name}: left out, ${lack}`);
   return lack === undefined;
-}
-
-function wholeRun(slow: readonly SlowCalls[]): string {
-  return ['\nthe whole run', ...slowCallVerdicts(sumOfSlowCalls(slow)).map(verdictLine)].join('\n');
 }

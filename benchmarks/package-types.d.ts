@@ -51,14 +51,9 @@ declare module 'bottleneck' {
 }
 
 declare module 'echarts' {
-  export interface Chart {
-    setOption(option: object): void;
-    renderToSVGString(): string;
-    dispose(): void;
-  }
   export function init(
     element: null,
     theme: null,
     options: { renderer: 'svg'; ssr: true; width: number; height: number },
-  ): Chart;
+  ): { setOption(option: object): void; renderToSVGString(): string; dispose(): void };
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ServerOptions } from '../test/support/redis-server.js';
-import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { Stage } from './measure/stage.js';
 import type { BenchCase, Pace, Question } from './questions/question.js';
-import { describeEnvironment, type Environment } from './report/environment.js';
+import { describeEnvironment } from './report/environment.js';
 import { type Answer, type Measured, rowsOf } from './report/results.js';
 
 /** Milliseconds after which a case fails. */
@@ -20,17 +19,20 @@ export interface QuestionOutcome {
  * gets slower or faster meanwhile affects all cases alike.
  */
 export async function runQuestion(question: Question, pace: Pace): Promise<QuestionOutcome> {
-  const environment = await inspectEnvironment();
+  const environment = await onStage(undefined, ({ server }) => describeEnvironment(server));
   const cases = question.cases(pace);
   const rounds = pace === 'full' ? question.rounds : 1;
   const measured: Measured[] = [];
-  const slow: SlowCalls[] = [];
+  let slow: number[] | undefined;
   let failures = 0;
+  const runCase = async (each: BenchCase, stage: Stage): Promise<void> => {
+    measured.push(...(await each.run(stage)));
+    const calls = question.server === undefined ? await stage.slowCalls() : undefined;
+    if (calls !== undefined) slow = [...(slow ?? []), ...calls];
+  };
   const attempt = async (each: BenchCase, round: number): Promise<void> => {
     try {
-      const outcome = await runCase(each, question.server);
-      measured.push(...outcome.measured);
-      if (outcome.slow !== undefined) slow.push(outcome.slow);
+      await onStage(question.server, (stage) => runCase(each, stage));
     } catch (error) {
       failures += 1;
       console.error(`${question.name}, ${each.label}, round ${round} failed:`, error);
@@ -38,52 +40,29 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
   };
   for (let round = 1; round <= rounds; round += 1) {
     console.log(`${question.name}: round ${round} of ${rounds}, ${cases.length} cases`);
-    const ordered = round % 2 === 1 ? cases : cases.toReversed();
+    const queue = (round % 2 === 1 ? cases : cases.toReversed()).values();
+    const lane = async (): Promise<void> => {
+      for (const each of queue) await attempt(each, round);
+    };
     // A quick run compares nothing, so its cases may run at the same time.
-    await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
+    await Promise.all(Array.from({ length: pace === 'full' ? 1 : 3 }, lane));
   }
-  const slowCalls = slow.length === 0 ? undefined : sumOfSlowCalls(slow);
+  const slowCalls = slow && { count: slow.length, longestMs: Math.max(0, ...slow) };
   return { answer: { environment, slowCalls, rows: rowsOf(measured) }, failures };
 }
 
-async function inLanes<T>(
-  count: number,
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: count }, lane));
-}
-
-async function inspectEnvironment(): Promise<Environment> {
-  const stage = await Stage.open();
-  try {
-    return await describeEnvironment(stage.server);
-  } finally {
-    await stage.close();
-  }
-}
-
-interface CaseOutcome {
-  readonly measured: readonly Measured[];
-  readonly slow: SlowCalls | undefined;
-}
-
-async function runCase(each: BenchCase, server?: ServerOptions): Promise<CaseOutcome> {
+async function onStage<T>(
+  server: ServerOptions | undefined,
+  work: (stage: Stage) => Promise<T>,
+): Promise<T> {
   const stage = await Stage.open(server);
-  const over = new AbortController();
-  const tooLong = async (): Promise<never> => {
-    await sleep(caseLimit, undefined, { signal: over.signal });
+  const tooLong = sleep(caseLimit, undefined, { ref: false }).then(() => {
     throw new Error(`took longer than ${caseLimit} ms`);
-  };
+  });
+  tooLong.catch(() => undefined);
   try {
-    const measured = await Promise.race([each.run(stage), tooLong()]);
-    return { measured, slow: server === undefined ? await stage.slowCalls() : undefined };
+    return await Promise.race([work(stage), tooLong]);
   } finally {
-    over.abort();
     await stage.close();
   }
 }

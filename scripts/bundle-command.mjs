@@ -2,7 +2,7 @@
 // takes as long to read a hundred files as for the rest of a short `redsem run`. Argument: the
 // output folder of the compiler.
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -31,6 +31,17 @@ const scriptsApart = {
   },
 };
 
+/** The page declares the options: no tool that drops documents from node_modules may take it. */
+const pageWithin = {
+  name: 'page-within',
+  setup: ({ onLoad }) => {
+    const page = readFileSync(new URL('../docs/reference/cli.md', import.meta.url), 'utf8');
+    onLoad({ filter: /\/cli\/page\.js$/ }, () => ({
+      contents: `export const commandLinePage = ${JSON.stringify(page)};`,
+    }));
+  },
+};
+
 const { outputFiles } = await build({
   entryPoints: [program],
   bundle: true,
@@ -41,7 +52,7 @@ const { outputFiles } = await build({
   minify: true,
   // The names of errors are the names of their classes.
   keepNames: true,
-  plugins: [scriptsApart, viewApart],
+  plugins: [scriptsApart, viewApart, pageWithin],
   write: false,
   logLevel: 'error',
 });

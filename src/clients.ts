@@ -1,5 +1,5 @@
 import type { Backend } from './backends/backend.js';
-import { text } from './options.js';
+import { checkType, rangeError, text, typeError } from './arguments/validation.js';
 import { MOST_NODES } from './backends/quorum/votes.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
@@ -13,7 +13,6 @@ import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
-import { checkType, rangeError, typeError } from './arguments/validation.js';
 import { checkOptions } from './arguments/known-options.js';
 
 /**
@@ -23,7 +22,8 @@ import { checkOptions } from './arguments/known-options.js';
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
 /**
- * A client or a connection, or several of independent masters: a majority of the masters decides.
+ * A client or a connection, or an array of clients of independent masters: a majority of the
+ * masters decides.
  */
 export type RedisTarget = SingleTarget | readonly SingleTarget[];
 
@@ -32,11 +32,11 @@ export type RedisTarget = SingleTarget | readonly SingleTarget[];
 const backends = new WeakMap<object, Backend>();
 
 /**
- * A tree of backends, by clients in their order: this node has the backend of the clients on the
- * way to it, and the branches for longer lists of clients.
+ * A tree of backends, by the nodes of a list in their order: a branch has the backend of the nodes
+ * on the way to it, and the branches for longer lists.
  */
-interface Quorums {
-  readonly longer: WeakMap<object, Quorums>;
+class Quorums {
+  readonly longer = new WeakMap<object, Quorums>();
   backend: Backend | undefined;
 }
 
@@ -49,8 +49,7 @@ function madeOf<Made>(known: WeakMap<object, Made>, from: object, make: () => Ma
 
 // The same clients in the same order have the same backend, whichever array lists them. The tree
 // goes client by client, so that a client that lives long does not keep others in memory.
-const noClients = (): Quorums => ({ longer: new WeakMap(), backend: undefined });
-const quorums = noClients();
+const quorums = new Quorums();
 const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for a user's target. Methods decide what the target is; its class does not. */
@@ -95,13 +94,9 @@ export function quorum(
   const targets = Object.values(clients);
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
-  const isKnown = otherSet === 'refuse' || otherSet === 'warn';
-  checkType(isKnown, 'otherSet', "'refuse' or 'warn'", otherSet);
-  return new QuorumBackend(targets.map(nodeOf), undefined, {
-    names,
-    otherSet,
-    ...(lists !== undefined && { lists: indicesOf(lists, names) }),
-  });
+  checkType(['refuse', 'warn'].includes(otherSet), 'otherSet', "'refuse' or 'warn'", otherSet);
+  const indices = lists === undefined ? undefined : indicesOf(lists, names);
+  return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, lists: indices });
 }
 
 const isArray = (value: unknown): boolean => Array.isArray(value);
@@ -123,13 +118,10 @@ function indicesOf(lists: readonly (readonly string[])[], names: readonly string
 
 function quorumOf(targets: readonly unknown[]): Backend {
   checkTargets(targets);
+  const listed = targets.map(nodeOf);
   let known = quorums;
-  for (const target of targets) {
-    if (!isObject(target)) throw unknownTarget(target);
-    known = madeOf(known.longer, target, noClients);
-  }
-  known.backend ??= new QuorumBackend(targets.map(nodeOf));
-  return known.backend;
+  for (const node of listed) known = madeOf(known.longer, node, () => new Quorums());
+  return (known.backend ??= new QuorumBackend(listed));
 }
 
 function checkTargets(targets: readonly unknown[]): void {

@@ -1,6 +1,5 @@
 import { CallTimeoutError } from './time/call-timeout.js';
-import { withoutCredentials } from './arguments/credentials.js';
-import { formatValue, shown } from './arguments/shown.js';
+import { formatValue, shown, withoutCredentials } from './arguments/shown.js';
 
 /** Which semaphore an error is about. */
 export interface ErrorSubject {
@@ -44,11 +43,11 @@ const LONG_SILENCE_MS = 1000;
 export function isUnreachable(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
   if (cause instanceof CallTimeoutError) return cause.silentMs >= LONG_SILENCE_MS;
-  const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
-  return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
-    text,
-  );
+  return UNREACHABLE.test(`${describe(cause)} ${String(Reflect.get(cause, 'code'))}`);
 }
+
+const UNREACHABLE =
+  /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i;
 
 /** Advice for an error of the server; empty for an unknown error. */
 export function advice(cause: unknown, subject: ErrorSubject | undefined): string {
@@ -84,17 +83,13 @@ const NO_RIGHT =
  * and no channel.
  */
 function grantFor(text: string, prefix = 'PREFIX'): string {
-  const right = missingRight(text, prefix);
+  const command = /'([^']+)' command/.exec(text)?.[1];
+  const channels = /\bchannels?\b/.test(text) ? `'&${prefix}:*'` : undefined;
+  const keys = /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
+  const right = command === undefined ? (channels ?? keys) : `+${command.toLowerCase()}`;
   if (right === undefined) return 'grant the user the missing right: ACL LOG names it';
   const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
   return `grant it with ACL SETUSER ${user} ${right}`;
-}
-
-function missingRight(text: string, prefix: string): string | undefined {
-  const command = /'([^']+)' command/.exec(text)?.[1];
-  if (command !== undefined) return `+${command.toLowerCase()}`;
-  if (/\bchannels?\b/.test(text)) return `'&${prefix}:*'`;
-  return /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { safeCause } from './arguments/safe-cause.js';
-import { withoutCredentials } from './arguments/credentials.js';
+import { withoutCredentials } from './arguments/shown.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { advice, describe, type ErrorSubject, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';
@@ -25,10 +25,8 @@ export class RedsemError extends Error {
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
-    super(
-      withHelp(code, withoutCredentials(message)),
-      cause === undefined ? undefined : { cause: safeCause(cause) },
-    );
+    const options = cause === undefined ? undefined : { cause: safeCause(cause) };
+    super(withHelp(code, withoutCredentials(message)), options);
     this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
@@ -71,7 +69,7 @@ export interface HeldHere {
   readonly label: string;
 }
 
-/** No permit came free in time. `cause` is the last error of the backend, if there was one. */
+/** No permit came free in time. `cause` is the last error of the backend, if there was any. */
 export class AcquireTimeoutError extends RedsemError {
   /** The semaphore's name. */
   readonly semaphore: string;
@@ -119,9 +117,8 @@ function unreachable(cause: unknown): string {
 /** Without a reply there is no error of the server to show. */
 function reasonOf(cause: unknown): string {
   if (cause === undefined) return '';
-  if (cause instanceof CallTimeoutError && !isUnreachable(cause)) {
-    return '; no reply came within that time';
-  }
+  const isShort = cause instanceof CallTimeoutError && !isUnreachable(cause);
+  if (isShort) return '; no reply came within that time';
   return `; last error: ${describe(cause)}${advice(cause, undefined)}`;
 }
 
@@ -204,7 +201,7 @@ export class HandleLostError extends RedsemError {
  * is its last error.
  */
 export class BackendError extends RedsemError {
-  /** The name of the semaphore, or of the keyed mutex; undefined if the call was about none. */
+  /** The name of the semaphore, or of the keyed mutex; undefined for a call about no semaphore. */
   readonly semaphore: string | undefined;
 
   /**
@@ -220,8 +217,8 @@ export class BackendError extends RedsemError {
 }
 
 /**
- * Fewer of the independent masters than a majority answered, or other processes use them in another
- * set. `cause` has the reasons, too.
+ * Fewer independent masters than a majority answered, or other processes use these masters in
+ * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /**

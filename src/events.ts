@@ -71,11 +71,7 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
 }
 
 /** Calls back once, when the first listener for `event` is added. */
-export function onceListened<Events extends Record<keyof Events, unknown[]>>(
-  emitter: EventEmitter<Events>,
-  event: keyof Events,
-  callback: () => void,
-): void {
+export function onceListened(emitter: object, event: string, callback: () => void): void {
   const onListener = (added: unknown): void => {
     if (added !== event) return;
     EventEmitter.prototype.off.call(emitter, 'newListener', onListener);

@@ -1,6 +1,7 @@
-import { resolveCosts } from './arguments/budgets.js';
+import { inspect, type InspectOptions } from 'node:util';
+import { resolveCosts } from './arguments/resolve.js';
 import { checkOptions } from './arguments/known-options.js';
-import { quoted, showAs } from './arguments/shown.js';
+import { quoted } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
 import { checkType } from './arguments/validation.js';
 import { checkTicketId } from './backends/ticket-id.js';
@@ -22,7 +23,8 @@ export interface HandleData extends Ticket {
 /** The options of `Handle.release`. */
 export interface ReleaseOptions {
   /**
-   * Units that were spent of each budget, by name: integers, minimum 0. They replace the `cost`.
+   * The units that the work has spent of each budget, by name: integers, minimum 0. They replace
+   * the `cost`.
    */
   readonly spent?: Readonly<Record<string, number>> | undefined;
 }
@@ -32,7 +34,7 @@ export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unk
 
 // The semaphore keeps a held lease in memory; only the caller keeps its handle. When the caller
 // drops the handle without a release, redsem stops extending the ticket, and the ticket expires.
-const dropped = new FinalizationRegistry<Lease>((lease) => {
+const collected = new FinalizationRegistry<Lease>((lease) => {
   if (lease.stage !== 'held') return;
   lease.letExpire();
   process.emitWarning(
@@ -44,14 +46,6 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 
 /** The caller's object for a ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
-  static {
-    // The getters count as a look at the permit; this text must not.
-    showAs(Handle, (handle) => {
-      const { name, slots, remaining } = handle.#lease;
-      return { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
-    });
-  }
-
   readonly #lease: Lease;
   readonly #warn: Warn;
   /** Whether the holder has checked its permit since the last `markUnchecked`. */
@@ -146,7 +140,8 @@ export class Handle extends LossEmitter {
    * Extends the ticket to its full ttl now, in addition to the extensions that redsem makes.
    * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was
    *   confirmed
-   * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
+   * @throws {BackendError} when the backend refuses; the lease runs on, and redsem retries the
+   *   extension
    */
   async extend(): Promise<void> {
     this.assertHeld();
@@ -154,15 +149,15 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, settles the units that it has spent of budgets, and wakes the next
-   * waiter. Resolves with true when the ticket was still there. Resolves with false when it had
-   * been lost, or when its lease ran out while the backend was away. May be called twice.
+   * Gives the permit back, settles the spent units of budgets, and wakes the next waiter. Resolves
+   * with true when the ticket was still there. Resolves with false when the ticket was lost before,
+   * or when its lease ran out while the backend was away. You may call it twice.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
    *   and the lease still runs; redsem retries the release in the background until the ticket has
    *   expired
    * @throws {TypeError | RangeError} for wrong options: nothing is released
-   * @param options `spent`: the units that were spent of each budget, by name; they replace the
-   *   `cost`
+   * @param options `spent`: the units that the work has spent of each budget, by name; they replace
+   *   the `cost`
    */
   release(options?: ReleaseOptions): Promise<boolean> {
     try {
@@ -180,8 +175,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * The units that the permit has spent of each budget, by name. The release settles them, once.
-   * For a budget that is not named, the permit has spent its `cost`.
+   * The units that the work has spent of each budget, by name. The release settles them, once. For
+   * a budget that `spent` does not name, the `cost` counts.
    */
   get spent(): Readonly<Record<string, number>> | undefined {
     return this.#lease.spent;
@@ -213,6 +208,13 @@ export class Handle extends LossEmitter {
     });
   }
 
+  /** @internal The getters count as a look at the permit; this text does not. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { name, slots, remaining } = this.#lease;
+    const shown = { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
+    return `${this.constructor.name} ${inspect(shown, options)}`;
+  }
+
   /** @internal */
   markUnchecked(): void {
     this.#isChecked = false;
@@ -241,7 +243,7 @@ export class Handle extends LossEmitter {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
     this.#lease.observer = new WeakRef(this);
-    dropped.register(this, this.#lease, this);
+    collected.register(this, this.#lease, this);
     this.watchListeners();
   }
 
@@ -261,7 +263,7 @@ export class Handle extends LossEmitter {
   #keepAlive(): void {
     if (!this.#weak) return;
     this.#weak = false;
-    dropped.unregister(this);
+    collected.unregister(this);
     this.#lease.observer = this;
   }
 

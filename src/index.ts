@@ -7,7 +7,6 @@ export type {
   RateState,
   WaiterState,
 } from './backends/backend.js';
-export type { BudgetOptions } from './arguments/budgets.js';
 export * from './backends/memory/memory-backend.js';
 export type * from './backends/redis/connection.js';
 export { quorum, type QuorumOptions, type RedisTarget, type SingleTarget } from './clients.js';
@@ -24,31 +23,10 @@ export * from './many/keyed-mutex.js';
 export * from './many/keyed-semaphore.js';
 export * from './many/read-write-lock.js';
 export { Mutex, type MutexOptions, type SemaphoreTarget } from './mutex.js';
-export type {
-  AcquireOptions,
-  CloseOptions,
-  DeadlineOptions,
-  RateOptions,
-  ReplicaOptions,
-  RetryOptions,
-  SemaphoreOptions,
-  TryAcquireOptions,
-  WaitingReport,
-  WaitOptions,
-} from './options.js';
+export type * from './options.js';
 export type * from './semaphore-types.js';
 export * from './semaphore.js';
-export type {
-  AcquireContext,
-  DropMessage,
-  ExtendMessage,
-  GrantMessage,
-  LostMessage,
-  MismatchMessage,
-  QueueMessage,
-  ReleaseMessage,
-  WaitMessage,
-} from './telemetry.js';
+export type * from './telemetry-messages.js';
 export type { BackoffOptions } from './time/backoff.js';
 export { type Clock, systemClock, type Timer } from './time/clock.js';
 export * from './time/manual-clock.js';

@@ -14,7 +14,7 @@ export interface HandleLike
   on(event: 'lost', listener: (error: HandleLostError) => void): unknown;
 }
 
-/** The part of a `Semaphore` that code uses which takes permits. Your fakes can implement it. */
+/** The part of a `Semaphore` that code calls to take permits. Your fakes can implement it. */
 export interface SemaphoreLike
   extends
     AsyncDisposable,

@@ -2,7 +2,7 @@ import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
-import { checkPrefix, resolveRetry } from './options.js';
+import { checkPrefix, resolveRetry } from './arguments/resolve.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './arguments/known-options.js';
 
@@ -13,7 +13,7 @@ export interface ListOptions {
 }
 
 /** How long one page may take, in milliseconds. */
-const PAGE_TIMEOUT_MS = 5000;
+const callTimeoutMs = 5000;
 
 /**
  * The names of all semaphores that were used within a day, each once, in no order. redsem reads
@@ -35,8 +35,7 @@ export function listSemaphores(
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
   const client = { isRetryable: (error: unknown) => backend.isRetryable?.(error) ?? true };
-  const options = { retry: resolveRetry({}) };
-  const subject = { clock, options, callTimeoutMs: PAGE_TIMEOUT_MS, client };
+  const subject = { clock, options: { retry: resolveRetry({}) }, callTimeoutMs, client };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined) {
     throw new BackendError(
@@ -45,9 +44,8 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   }
   const known = new Set<string>();
   let page: NamePage = { names: [], cursor: '' };
+  const list = () => listNames(prefix, page.cursor);
   do {
-    const { cursor } = page;
-    const list = () => listNames(prefix, cursor);
     page = await retryUntilDeadline(subject, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;

@@ -11,8 +11,8 @@ export type MutexOptions = Omit<SemaphoreOptions, 'limit'>;
 
 /**
  * A semaphore of one permit: at most one holder at once, in every process that uses the same name
- * on the same backend. A guarded resource refuses late writes by `fencingToken` alone, because the
- * slot is always 0.
+ * on the same backend. A resource that refuses late writes needs only the `fencingToken`, because
+ * the slot is always 0.
  */
 export class Mutex extends Semaphore {
   /**
@@ -28,7 +28,8 @@ export class Mutex extends Semaphore {
   /**
    * 0 pauses the mutex: requests wait. 1 stores the limit 1, also after a semaphore of the same
    * name has stored another limit. Undefined removes the stored limit.
-   * @throws {RangeError} for any other limit: that would be no mutex; and as `Semaphore.setLimit`
+   * @throws {RangeError} for any other limit, because a mutex has one permit
+   * @throws as `Semaphore.setLimit`
    */
   override async setLimit(limit: number | undefined): Promise<void> {
     if (limit !== undefined && limit !== 0 && limit !== 1) {

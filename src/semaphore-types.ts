@@ -26,16 +26,18 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
-   * `BACKEND_UNREACHABLE`: a request waits in `acquire`, and for 5 s every call has failed or got
-   * no reply; waiting continues. Once per outage; `cause` is the last error.
+   * `BACKEND_UNREACHABLE`: a request waits, and for 5 s every call for it has failed or got no
+   * reply. The request keeps waiting. Once per outage; `cause` is the last error.
    * `EVICTION`: the server may evict a semaphore's keys. redsem asks once, when the first listener
    * is added, if the user has the right `+info`. `LIMIT_MISMATCH`: another process uses the same
    * name with another limit, and `setLimit` has stored no limit. `NODE_SET`: on several independent
    * masters, another process uses the nodes in another set. `STORED_LIMIT`: another object has
-   * stored a limit, which counts instead of this object's. Each of the last four once.
-   * `LOST_UNNOTICED`: the function of `use` ended well and never looked at its permit, which was
-   * lost meanwhile; each time. `RELEASE_FAILED`: a release failed, and no caller got the error,
-   * because `use` gave the result of its function, or `await using` ended the block; each time.
+   * stored a limit, which counts instead of this object's limit. An object emits `EVICTION`,
+   * `LIMIT_MISMATCH`, `NODE_SET` and `STORED_LIMIT` once.
+   * `LOST_UNNOTICED`: the function of `use` ended without an error and never checked its permit,
+   * which was lost meanwhile; each time. `RELEASE_FAILED`: a release failed, and no caller got the
+   * error, because `use` gave the result of its function, or `await using` ended the block; each
+   * time.
    */
   warning: [warning: SemaphoreWarning];
 }

@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
+import { inspect, type InspectOptions } from 'node:util';
 import type { Backend } from './backends/backend.js';
+import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import type { Admin } from './core/admin.js';
@@ -9,21 +11,8 @@ import { acquireTogether } from './core/together.js';
 import { runHolding } from './core/use.js';
 import { ClosedError, HandleLostError, type HeldHere } from './errors.js';
 import { checkHandleData, Handle, type HandleData, type Warn } from './handle.js';
-import {
-  type AcquireOptions,
-  checkFunction,
-  checkName,
-  type CloseOptions,
-  type RateOptions,
-  resolveAcquire,
-  resolveClose,
-  resolveGroupLimit,
-  resolveOptions,
-  resolveRate,
-  resolveTry,
-  type SemaphoreOptions,
-  type TryAcquireOptions,
-} from './options.js';
+import type * as user from './options.js';
+import * as args from './arguments/resolve.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
 import type {
   PoolReports,
@@ -31,30 +20,21 @@ import type {
   SemaphoreState,
   TryUseResult,
 } from './semaphore-types.js';
+import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
-import { type BudgetOptions, checkBudgetName, resolveBudget } from './arguments/budgets.js';
-import { integer } from './arguments/numbers.js';
+import { checkName, integer, rangeError } from './arguments/validation.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { backendUnreachable, limitMismatch, storedLimit } from './arguments/warnings.js';
-import { withoutCredentials } from './arguments/credentials.js';
-import { showAs } from './arguments/shown.js';
+import { quoted, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
-import { rangeError } from './arguments/validation.js';
 
-interface PermitsOf {
-  readonly semaphore: Semaphore;
-  readonly permits: number;
-}
+type Handles = Promise<readonly Handle[] | null>;
+type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number }[];
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
  * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
-  static {
-    showAs(Semaphore, ({ name, limit }) => ({ name, limit }));
-  }
-
   /** As given to the constructor. */
   readonly name: string;
   readonly #link: SemaphoreLink;
@@ -84,11 +64,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options the limit, which is required, and options with defaults
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
-  constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
+  constructor(target: RedisTarget | Backend, name: string, options: user.SemaphoreOptions) {
     super();
     const backend = backendOf(target);
     this.name = checkName(name);
-    const resolved = resolveOptions(options, backend.clock);
+    const resolved = args.resolveOptions(options, backend.clock);
     const key = { prefix: resolved.prefix, name };
     this.#link = new SemaphoreLink(backendFor(backend, resolved), key, resolved);
     EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
@@ -102,16 +82,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /** @internal A semaphore that reports its warnings only to `pool`. */
-  static pooled(pool: PoolReports, ...args: ConstructorParameters<typeof Semaphore>): Semaphore {
-    const semaphore = new Semaphore(...args);
+  static pooled(pool: PoolReports, ...given: ConstructorParameters<typeof Semaphore>): Semaphore {
+    const semaphore = new Semaphore(...given);
     semaphore.#pool = pool;
     semaphore.#watchCalls();
     return semaphore;
   }
 
   /**
-   * The limit that counts, as in the last reply, also to `inspect`: the limit that `setLimit`
-   * stored, else the constructor's.
+   * The limit that counts, by the last reply of the backend: the limit that `setLimit` stored, else
+   * the constructor's limit.
    */
   get limit(): number {
     return this.#link.limit;
@@ -137,7 +117,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws the signal's reason when it aborts
    */
-  acquire(options?: number | AcquireOptions): Promise<Handle> {
+  acquire(options?: number | user.AcquireOptions): Promise<Handle> {
     if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
     const { timeout = Infinity, permits } =
       typeof options === 'number' ? { timeout: options } : (options ?? {});
@@ -149,10 +129,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   // Not an async function, because each promise costs time on this path.
-  #acquire(options?: number | AcquireOptions): Promise<Handle> {
+  #acquire(options?: number | user.AcquireOptions): Promise<Handle> {
     try {
       this.#assertOpen();
-      const params = resolveAcquire(options, undefined, this.#link.options.budgets);
+      const params = args.resolveAcquire(options, undefined, this.#link.options.budgets);
       params.signal?.throwIfAborted();
       checkRequest(this.#link.backend, params);
       // A user's clock may throw.
@@ -163,9 +143,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, in one round trip: all that it asks for, or nothing. Gives null when no permit is
-   * free, other requests are before it, the rate or a budget does not allow it now, or its group
-   * holds `groupLimit` permits.
+   * Tries once, in one round trip: takes all permits or none. Gives null when too few permits are
+   * free, when other requests come first, when the rate or a budget does not allow the request now,
+   * or when its group holds `groupLimit` permits.
    * @param options `permits`: how many to take, 1 to the limit, default 1; `group` and `cost` as in
    *   `AcquireOptions`
    * @throws {TypeError | RangeError} for wrong options, and when it asks for more permits than the
@@ -173,14 +153,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  tryAcquire(options?: TryAcquireOptions): Promise<Handle | null> {
+  tryAcquire(options?: user.TryAcquireOptions): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
     return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
-  async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
+  async #tryAcquire(options: user.TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
-    const wanted = resolveTry(options, this.#link.options.budgets);
+    const wanted = args.resolveTry(options, this.#link.options.budgets);
     checkRequest(this.#link.backend, wanted);
     const lease = await this.#link.acquire(wanted);
     return lease === undefined ? null : this.#keep(lease);
@@ -190,10 +170,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @internal One call for permits of several semaphores, all or none. Null: a permit was not free.
    *   `unable`: no single call can take them all.
    */
-  static tryTogether(
-    shares: readonly PermitsOf[],
-    signal: AbortSignal,
-  ): Promise<readonly Handle[] | null> | 'unable' {
+  static tryTogether(shares: Shares, signal: AbortSignal): Handles | 'unable' {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       checkMostPermits(semaphore.#link.backend, permits);
@@ -212,7 +189,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return Promise.all(traced).then(() => handles);
   }
 
-  static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
+  static #keepEach(shares: Shares, leases: readonly Lease[]): Handle[] {
     const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
     if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
@@ -222,39 +199,38 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
-   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
-   * error of `fn`, and beside a result it is a `warning`.
+   * as `fn` does. A failed release changes neither the result nor the error of `fn`: it becomes the
+   * `cause` (or `suppressed`) of the error, or a `warning` if `fn` gave a result.
    * @param fn gets the handle; its `signal` aborts when the permit is lost
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
   async use<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: number | AcquireOptions,
+    options?: number | user.AcquireOptions,
   ): Promise<T> {
-    checkFunction('fn', fn);
+    args.checkFunction('fn', fn);
     return runHolding(await this.acquire(options), fn);
   }
 
   /**
-   * As `use`, but runs `fn` only if a permit is free now: for a job that starts on every replica
-   * and must run on one.
+   * As `use`, but runs `fn` only if a permit is free now: for a job that starts on every replica,
+   * but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: TryAcquireOptions,
+    options?: user.TryAcquireOptions,
   ): Promise<TryUseResult<T>> {
-    checkFunction('fn', fn);
+    args.checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
-    if (handle === null) return { ran: false };
-    return { ran: true, result: await runHolding(handle, fn) };
+    return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
   }
 
   /**
-   * Gives the limit, the rate and when it allows the next permit, the permits held and the requests
-   * waiting, with their labels. It does not count expired tickets and requests. It reads a large
-   * semaphore in pages.
+   * Gives the limit, the rate, the time until the rate allows the next permit, the permits held and
+   * the requests waiting, with their labels. It does not count expired tickets and requests. It
+   * reads a large semaphore in pages.
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -263,14 +239,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, whatever limit its object was made
-   * with. It is effective at their next call. When the limit grows, waiters get the new permits at
-   * once. When it shrinks, holders keep their permits. 0 pauses the semaphore: holders keep their
-   * permits, and requests wait until another limit is set. Redis keeps the limit until a day after
-   * the last use.
+   * Stores a limit for every process that uses this name, in place of the limit of its constructor.
+   * Each process uses the stored limit from its next call on. When the limit grows, waiters get the
+   * new permits at once. When it shrinks, holders keep their permits. 0 pauses the semaphore:
+   * holders keep their permits, and requests wait until another limit is set. Redis keeps the limit
+   * until a day after the last use.
    * @param limit an integer, minimum 0; undefined removes the stored limit, so that each object
    *   uses its own limit again
-   * @throws {RangeError | TypeError} for anything else
+   * @throws {RangeError | TypeError} for any other value
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
@@ -303,44 +279,46 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the rate for every process that uses this name, from its next call on, whatever rate
-   * its object was made with. Permits that were granted before still count. Waiters get at once the
-   * permits that the new rate allows. Redis keeps the rate until a day after the last use.
-   * @param rate as the option; undefined: no rate, whatever rate objects were made with
+   * Stores a rate for every process that uses this name, in place of the rate of its constructor.
+   * Each process uses the stored rate from its next call on. Permits that were granted before still
+   * count. Waiters get at once the permits that the new rate allows. Redis keeps the rate until a
+   * day after the last use.
+   * @param rate as the option `rate`; undefined: no rate counts, not even a constructor's rate
    * @throws {RangeError | TypeError} for anything else, and on several masters
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  async setRate(rate: RateOptions | undefined): Promise<void> {
-    const resolved = rate === undefined ? undefined : resolveRate(rate);
-    checkRateTarget(this.#link.backend);
+  async setRate(rate: user.RateOptions | undefined): Promise<void> {
+    const resolved = rate === undefined ? undefined : args.resolveRate(rate);
+    checkRateTarget(this.#link.backend, 'rate');
     await this.#ask((admin) => admin.setRate(resolved));
   }
 
   /**
    * Changes a budget for every process that uses this name, as `setRate` changes the rate.
    * @param name as in the option `budgets`
-   * @param budget as in the option; undefined: no such budget, whatever objects were made with
+   * @param budget as in the option; undefined: no budget of this name counts, not even a
+   *   constructor's budget
    * @throws {RangeError} when there are four budgets of other names already, stored or in the
    *   options of this object; nothing is changed
    * @throws as `setRate` otherwise
    */
-  async setBudget(name: string, budget: BudgetOptions | undefined): Promise<void> {
-    checkBudgetName('name', name);
-    const resolved = budget === undefined ? undefined : resolveBudget('budget', budget);
+  async setBudget(name: string, budget: user.BudgetOptions | undefined): Promise<void> {
+    args.checkBudgetName('name', name);
+    const resolved = budget === undefined ? undefined : args.resolveBudget('budget', budget);
     checkRateTarget(this.#link.backend, 'budgets');
     await this.#ask((admin) => admin.setRate(resolved, name));
   }
 
   /**
-   * Changes how many permits each group may hold at once, for every process that uses this name,
-   * whatever `groupLimit` its object was made with. Holders keep their permits. Redis keeps the
+   * Stores how many permits each group may hold at once, for every process that uses this name, in
+   * place of the `groupLimit` of its constructor. Holders keep their permits. Redis keeps the
    * number until a day after the last use.
-   * @param limit as the option; undefined: any number, whatever objects were made with
+   * @param limit as the option `groupLimit`; undefined: a group may hold any number
    * @throws as `setRate`
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
-    resolveGroupLimit(limit);
+    args.resolveGroupLimit(limit);
     checkRateTarget(this.#link.backend, 'groupLimit');
     await this.#ask((admin) => admin.setGroupLimit(limit));
   }
@@ -348,8 +326,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Takes over a ticket that another process acquired: from now on this process extends it. The
    * ticket keeps its slots and gets a new fencing token. The former holder learns at its next
-   * extension, at the latest, that the ticket is lost. If several processes adopt it, the last one
-   * owns it.
+   * extension, at the latest, that the ticket is lost. If several processes adopt it, the last of
+   * them owns it.
    * @param ticket the result of `handle.toJSON()`
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
@@ -381,27 +359,23 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs. With `drain`,
-   * holders first have that time to release them. New and waiting requests reject with a
-   * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
-   * `closed`, its `signal` aborts, and the next waiter gets its permit. Many hundred handles are
-   * released over several turns of the event loop. The client stays open. A second `close()`
-   * without `drain` ends the time of the first. Other calls that are under way may succeed, but are
-   * not repeated. Resolves when every permit is given back and no call is under way, or after
-   * min(ttl, 5000) ms more.
+   * Takes the permits from all handles at once, also while their work still runs. With `drain`,
+   * holders first have `drain` milliseconds to release their permits. New and waiting requests
+   * reject with a `ClosedError` at once. A handle that is still held at the end emits `lost` with
+   * reason `closed`, its `signal` aborts, and the next waiter gets its permit. Many hundred handles
+   * are released over several turns of the event loop. The client stays open. A second `close()`
+   * without `drain` ends the drain of the first call. Other calls that are under way may succeed,
+   * but are not repeated. Resolves when every permit is given back and no call is under way, or
+   * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(options: CloseOptions = {}): Promise<void> {
-    try {
-      const drain = resolveClose(options);
-      if (this.#isClosed && drain === 0) this.#link.endDrain?.();
-      this.#isClosed = true;
-      this.#stopHazards?.();
-      return (this.#closed ??= this.#link.close(drain));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async close(options: user.CloseOptions = {}): Promise<void> {
+    const drain = args.resolveClose(options);
+    if (this.#isClosed && drain === 0) this.#link.endDrain?.();
+    this.#isClosed = true;
+    this.#stopHazards?.();
+    return (this.#closed ??= this.#link.close(drain));
   }
 
   /** `close()` without `drain`. */
@@ -420,8 +394,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
     this.#link.listener = {
-      onOutage: (cause) =>
-        this.#warn('BACKEND_UNREACHABLE', backendUnreachable(this.name, cause), cause),
+      onOutage: (cause) => {
+        const what = isUnreachable(cause) ? 'cannot reach Redis' : 'the backend fails';
+        const waits = `acquire() of ${JSON.stringify(this.name)} waits, and no call has succeeded for 5 s`;
+        const message = `${what}: ${waits}; it is retried; last error: ${describe(cause)}`;
+        return this.#warn('BACKEND_UNREACHABLE', message, cause);
+      },
       onReply: () => {
         this.#pool?.onReply();
         this.#noteStoredLimit();
@@ -430,7 +408,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#noteStoredLimit();
     const { limit } = this.#link.options;
     this.#link.onceOtherLimit((other) => {
-      this.#warn('LIMIT_MISMATCH', limitMismatch(this.name, limit, other));
+      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
+      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
     });
   }
 
@@ -438,18 +417,28 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { limit: stored, options } = this.#link;
     const { limit } = options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimit(this.name, stored, limit));
+    const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
+    const name = quoted(this.name);
+    this.#knowsStored = this.#warn(
+      'STORED_LIMIT',
+      `the limit of ${name} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${name} none removes the stored limit`,
+    );
   }
 
   #watchForHazards(): void {
-    this.#stopHazards = this.#link.backend.onHazard?.(this.#link.key, (message) => {
+    const { backend, key } = this.#link;
+    this.#stopHazards = backend.onHazard?.(key, (message) => {
       this.#warn('NODE_SET', message);
     });
-    const found = this.#link.backend.findHazard?.(this.#link.key);
-    const onFound = (hazard: string | undefined): void => {
+    const onFound = (hazard?: string): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
-    found?.then(onFound).catch(() => undefined);
+    backend.findHazard?.(key).then(onFound, () => undefined);
+  }
+
+  /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    return `${this.constructor.name} ${inspect({ name: this.name, limit: this.limit }, options)}`;
   }
 
   #assertOpen(): void {

@@ -1,100 +1,5 @@
 import { channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
-import type { LostReason } from './errors.js';
-
-/**
- * The fields of every message: the semaphore's name, and the ticket's id if the message is about a
- * ticket. Times are milliseconds.
- */
-interface About {
-  /** The semaphore's name. */
-  readonly name: string;
-  /** The ticket's id. */
-  readonly id: string;
-}
-
-/**
- * Context of the tracing channel `redsem:acquire`. `result` or `error` is added when the call has
- * ended.
- */
-export interface AcquireContext {
-  /** The semaphore's name. */
-  readonly name: string;
-  /** How many permits it asks for. */
-  readonly permits: number;
-  /** Undefined for `tryAcquire` and for a try for several semaphores; Infinity: no limit. */
-  readonly timeout: number | undefined;
-}
-
-/** `redsem:wait`: no permit was free, the request waits. */
-export interface WaitMessage extends About {
-  /** How many permits it asks for. */
-  readonly permits: number;
-}
-
-/** `redsem:queue`: how many requests of one `Semaphore` object have no result yet. */
-export interface QueueMessage {
-  /** The semaphore's name. */
-  readonly name: string;
-  /** Requests of that object alone: objects of the same name report separately. */
-  readonly waiting: number;
-}
-
-/** `redsem:grant` */
-export interface GrantMessage extends About {
-  /** One number for each permit. */
-  readonly slots: readonly number[];
-  /** As `handle.fencingToken`. */
-  readonly fencingToken: number;
-  /** Milliseconds since the call of `acquire`. */
-  readonly waited: number;
-  /** How many times the backend was asked; 0: the ticket was adopted. */
-  readonly attempts: number;
-}
-
-/** `redsem:extend`: an extension was confirmed, or failed and is tried again. */
-export interface ExtendMessage extends About {
-  /** Why the extension failed; undefined: it was confirmed. */
-  readonly error: unknown;
-}
-
-/** `redsem:lost` */
-export interface LostMessage extends About {
-  /** As `HandleLostError.reason`. */
-  readonly reason: LostReason;
-  /** Milliseconds since the grant. */
-  readonly heldFor: number;
-}
-
-/**
- * `redsem:release`: a call of `handle.release()` has ended, also for a handle that was lost before.
- */
-export interface ReleaseMessage extends About {
-  /** The result of `handle.release()`. */
-  readonly released: boolean;
-  /** Milliseconds from the grant to the call. */
-  readonly heldFor: number;
-  /** Why the handle was lost before the call, if it was. */
-  readonly lost: LostReason | undefined;
-  /** How long the holder continued after its ticket was gone or had expired; 0: not at all. */
-  readonly overrun: number;
-  /** Why `release()` rejected, if it did; it is still retried in the background. */
-  readonly error: unknown;
-}
-
-/**
- * `redsem:drop`: a handle was garbage collected without `release()`; its ticket will expire.
- */
-export type DropMessage = About;
-
-/** `redsem:mismatch`: another process uses the name with another limit. */
-export interface MismatchMessage {
-  /** The semaphore's name. */
-  readonly name: string;
-  /** The limit of this object. */
-  readonly limit: number;
-  /** The limit of the other process. */
-  readonly otherLimit: number;
-}
+import type * as messages from './telemetry-messages.js';
 
 /** A diagnostics channel of Node.js, with the type of its messages. */
 interface MessageChannel<Message> {
@@ -107,19 +12,19 @@ interface MessageChannel<Message> {
 }
 
 type AcquireChannel = Pick<
-  TracingChannel<string, AcquireContext>,
+  TracingChannel<string, messages.AcquireContext>,
   'hasSubscribers' | 'tracePromise'
 >;
 
 /** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */
 export const telemetry = {
-  acquire: tracingChannel<string, AcquireContext>('redsem:acquire') as AcquireChannel,
-  wait: channel('redsem:wait') as MessageChannel<WaitMessage>,
-  queue: channel('redsem:queue') as MessageChannel<QueueMessage>,
-  grant: channel('redsem:grant') as MessageChannel<GrantMessage>,
-  extend: channel('redsem:extend') as MessageChannel<ExtendMessage>,
-  lost: channel('redsem:lost') as MessageChannel<LostMessage>,
-  release: channel('redsem:release') as MessageChannel<ReleaseMessage>,
-  drop: channel('redsem:drop') as MessageChannel<DropMessage>,
-  mismatch: channel('redsem:mismatch') as MessageChannel<MismatchMessage>,
+  acquire: tracingChannel<string, messages.AcquireContext>('redsem:acquire') as AcquireChannel,
+  wait: channel('redsem:wait') as MessageChannel<messages.WaitMessage>,
+  queue: channel('redsem:queue') as MessageChannel<messages.QueueMessage>,
+  grant: channel('redsem:grant') as MessageChannel<messages.GrantMessage>,
+  extend: channel('redsem:extend') as MessageChannel<messages.ExtendMessage>,
+  lost: channel('redsem:lost') as MessageChannel<messages.LostMessage>,
+  release: channel('redsem:release') as MessageChannel<messages.ReleaseMessage>,
+  drop: channel('redsem:drop') as MessageChannel<messages.DropMessage>,
+  mismatch: channel('redsem:mismatch') as MessageChannel<messages.MismatchMessage>,
 };

@@ -13,12 +13,6 @@ import { parseArgs } from 'node:util';
 import { ALL_TESTS, missingParts, startMocha } from '../test/support/mocha-run.js';
 import { untilEnded } from './support/mocha-output.js';
 
-interface Run {
-  readonly totals: string;
-  readonly seconds: number;
-  readonly failures: readonly string[];
-}
-
 const { values, positionals } = parseArgs({
   options: {
     runs: { type: 'string', default: '30' },
@@ -36,7 +30,7 @@ process.on('exit', () => burners.forEach((burner) => burner.kill('SIGKILL')));
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
-const runs: Run[] = [];
+const runs: Awaited<ReturnType<typeof runOnce>>[] = [];
 let left = Number(values.runs);
 await Promise.all(Array.from({ length: atOnce }, runOneByOne));
 const green = runs.filter(({ failures }) => failures.length === 0).length;
@@ -53,7 +47,7 @@ async function runOneByOne(): Promise<void> {
   }
 }
 
-async function runOnce(): Promise<Run> {
+async function runOnce() {
   const mocha = startMocha(['--parallel', '--jobs', values.jobs, ...files], missingParts(), 'pipe');
   const pauses = new AbortController();
   const paused = pauseOften(mocha, pauses.signal);
@@ -98,14 +92,7 @@ function familyOf(root: number): number[] {
     .map(({ pid }) => pid);
 }
 
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly state: string;
-  readonly command: string;
-}
-
-function statOf(pid: number): Process[] {
+function statOf(pid: number) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,24 +1,6 @@
 import type { HoldRecord } from '../workers/contention.js';
 import { quantile } from './quantile.js';
 
-export interface ContentionFigures {
-  readonly acquisitions: number;
-  readonly waitP50: number;
-  readonly waitP99: number;
-  readonly waitMax: number;
-  /**
-   * Jain's index over the callers' numbers of acquisitions: 1 is equal shares, 1 / callers is all
-   * for one.
-   */
-  readonly jain: number;
-  /**
-   * Milliseconds for which a permit lay idle, on average, between two holders while a caller
-   * waited.
-   */
-  readonly deadMs: number;
-  readonly peakHolders: number;
-}
-
 interface Window {
   readonly from: number;
   readonly to: number;
@@ -26,13 +8,16 @@ interface Window {
 
 /**
  * `processes`: the records of the callers of each process. Only grants within the window count.
+ * `jain`: Jain's index over the callers' numbers of acquisitions, 1 is equal shares, 1 / callers is
+ * all for one. `deadMs`: for how long a permit lay idle, on average, between two holders while a
+ * caller waited.
  */
 export function contentionFigures(
   processes: readonly (readonly HoldRecord[])[],
   window: Window,
   limit: number,
   callers: number,
-): ContentionFigures {
+) {
   const counts = new Map<string, number>();
   const waits: number[] = [];
   processes.forEach((records, index) => {

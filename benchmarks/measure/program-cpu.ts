@@ -1,28 +1,5 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-import { build } from 'esbuild';
-
-const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const program = fileURLToPath(new URL('../dist/command/cli/main.js', import.meta.url));
-
-/** The command line in one file, as in the package. */
-export async function buildCommand(): Promise<string> {
-  await build({
-    entryPoints: [source],
-    outfile: program,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    minify: true,
-    keepNames: true,
-    logLevel: 'warning',
-  });
-  return program;
-}
 
 /**
  * Processor time that a program takes from its start to its end, user and system, in milliseconds:

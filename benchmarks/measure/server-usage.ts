@@ -14,15 +14,6 @@ export interface ServerUsage {
   readonly commands: ReadonlyMap<string, CommandUsage>;
 }
 
-export interface UsageDifference {
-  readonly elapsedMs: number;
-  readonly cpuMs: number;
-  /** Commands that clients sent; a script call counts as one. */
-  readonly calls: number;
-  /** Microseconds that the server spent in them. */
-  readonly usec: number;
-}
-
 export async function readUsage(server: TestServer): Promise<ServerUsage> {
   const before = machineTime();
   const info = String(await server.command('INFO', 'everything'));
@@ -42,10 +33,11 @@ export async function readUsage(server: TestServer): Promise<ServerUsage> {
 const scriptCalls = ['evalsha', 'eval'];
 
 /**
- * Reads INFO commandstats and not `total_commands_processed`, which also counts commands inside of
- * scripts. The time of a script includes the time of the commands in it.
+ * `calls`: commands that clients sent, a script call counts as one; `usec`: microseconds that the
+ * server spent in them. Reads INFO commandstats and not `total_commands_processed`, which also
+ * counts commands inside of scripts. The time of a script includes the time of the commands in it.
  */
-export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer): UsageDifference {
+export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer) {
   const names = [...scriptCalls, ...peer.plainCommands];
   const sum = (usage: ServerUsage, key: keyof CommandUsage): number =>
     names.reduce((total, name) => total + (usage.commands.get(name)?.[key] ?? 0), 0);

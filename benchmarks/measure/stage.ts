@@ -5,7 +5,7 @@ import {
 } from '../../test/support/redis-server.js';
 import { isRedsem, type Peer } from '../peers/catalog.js';
 import { BenchWorker } from './bench-worker.js';
-import { logSlowCalls, readSlowCalls, type SlowCalls } from './slow-calls.js';
+import { logSlowCalls, readSlowCalls } from './slow-calls.js';
 
 /** The surroundings of a case: a fresh server and fresh processes. */
 export class Stage {
@@ -33,14 +33,18 @@ export class Stage {
     return workers;
   }
 
+  async pair(peer: Peer): Promise<[BenchWorker, BenchWorker]> {
+    return [await this.worker(peer), await this.worker(peer)];
+  }
+
   async worker(peer: Peer): Promise<BenchWorker> {
     const [worker] = await this.workers(peer, 1);
     if (worker === undefined) throw new Error('no worker started');
     return worker;
   }
 
-  /** Slow calls of redsem's scripts; undefined if another peer's scripts ran. */
-  async slowCalls(): Promise<SlowCalls | undefined> {
+  /** Durations of slow calls of redsem's scripts; undefined if another peer's scripts ran. */
+  async slowCalls(): Promise<number[] | undefined> {
     return this.#onlyRedsem ? readSlowCalls(this.server) : undefined;
   }
 

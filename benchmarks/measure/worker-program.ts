@@ -1,15 +1,17 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
 
 import type { Build } from '../peers/catalog.js';
 import { withoutTelemetry } from './without-telemetry.js';
 
-const source = fileURLToPath(new URL('../workers/worker.ts', import.meta.url));
-const thread = fileURLToPath(new URL('../../src/keeper/worker.ts', import.meta.url));
+const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const source = pathOf('../workers/worker.ts');
+const thread = pathOf('../../src/keeper/worker.ts');
+const commandLine = pathOf('../../src/cli/main.ts');
 // Inside this folder, where the peers are found.
-const output = fileURLToPath(new URL('../dist/', import.meta.url));
+const output = pathOf('../dist/');
 
 /** The file of a keeper's thread is beside the program, and has the same name. */
 const threadApart: Plugin = {
@@ -27,6 +29,26 @@ const plugins: Record<Build, Plugin[]> = {
   'without-telemetry': [threadApart, withoutTelemetry],
 };
 
+/** A program in one format, whose packages are found where it runs. */
+const bundled = {
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  logLevel: 'warning',
+} as const;
+
+/** The command line in one file, as in the package; gives its path. */
+export async function buildCommand(): Promise<string> {
+  const outfile = `${output}command/cli/main.js`;
+  // It reads its options from the documents.
+  const define = { 'import.meta.url': JSON.stringify(pathToFileURL(commandLine).href) };
+  const whole = { outfile, minify: true, keepNames: true, define };
+  await build({ ...bundled, ...whole, entryPoints: [commandLine] });
+  return outfile;
+}
+
 /** The program of a worker process, after it is built. */
 export function workerProgram(name: Build): string {
   return `${output}${name}/worker.js`;
@@ -42,14 +64,9 @@ export async function buildWorkerPrograms(): Promise<void> {
     await build({
       entryPoints: { worker: source, 'keeper-thread': thread },
       outdir: `${output}${name}`,
-      bundle: true,
       splitting: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
-      logLevel: 'warning',
       plugins: added,
+      ...bundled,
     });
   }
 }

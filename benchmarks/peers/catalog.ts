@@ -1,53 +1,22 @@
 import type { Adapter } from './adapter.js';
 
-export type PeerId =
-  | 'redsem-node-redis'
-  | 'redsem-ioredis'
-  | 'redsem-memory'
-  | 'redsem-kept'
-  | 'redis-semaphore'
-  | 'redlock'
-  | 'bottleneck'
-  | 'polling'
-  | 'floor-node-redis'
-  | 'floor-ioredis'
-  | 'telemetry-removed'
-  | 'telemetry-unheard'
-  | 'telemetry-heard'
-  | 'start-node'
-  | 'start-ioredis'
-  | 'start-node-redis';
-
 /** A worker program, with redsem as it is, or with its telemetry removed. */
 export type Build = 'whole' | 'without-telemetry';
 
-export interface Peer {
-  readonly id: PeerId;
+interface Entry {
   readonly label: string;
   readonly kind: 'redsem' | 'peer' | 'floor';
   readonly load: () => Promise<Adapter>;
   /** The highest limit that the peer supports. */
-  readonly maxLimit: number;
+  readonly maxLimit?: number;
   /** Whether the peer keeps a held permit alive as long as its holder lives. */
-  readonly extends: boolean;
+  readonly extends?: boolean;
   /**
    * Commands that the peer sends outside of scripts. The server's statistics count commands inside
    * of scripts under the same names.
    */
-  readonly plainCommands: readonly string[];
-  readonly build: Build;
-}
-
-/** `more`: fields that differ from the usual peer. */
-function entry(
-  id: PeerId,
-  label: string,
-  kind: Peer['kind'],
-  load: () => Promise<Adapter>,
-  more: Partial<Peer> = {},
-): Peer {
-  const usual = { maxLimit: Infinity, extends: true, plainCommands: [], build: 'whole' } as const;
-  return { id, label, kind, load, ...usual, ...more };
+  readonly plainCommands?: readonly string[];
+  readonly build?: Build;
 }
 
 type RedsemConnect =
@@ -58,76 +27,102 @@ const redsem = (name: RedsemConnect) => async (): Promise<Adapter> => {
   const { [name]: connect } = await import('./redsem.js');
   return { connect };
 };
-const nodeRedis = redsem('connectNodeRedis');
 
-const floor = async (client: 'connectIoredis' | 'connectNodeRedis'): Promise<Adapter> => ({
+const floor = (client: 'connectIoredis' | 'connectNodeRedis') => async (): Promise<Adapter> => ({
   connect: (await import('./floor.js'))[client],
 });
 
-export const peers: readonly Peer[] = [
-  entry('redsem-node-redis', 'redsem (node-redis)', 'redsem', nodeRedis),
-  entry('redsem-ioredis', 'redsem (ioredis)', 'redsem', redsem('connectIoredis')),
-  entry('redis-semaphore', 'redis-semaphore', 'peer', () => import('./redis-semaphore.js'), {
+const nodeRedis = { kind: 'redsem', load: redsem('connectNodeRedis') } as const;
+const ioredis = { kind: 'redsem', load: redsem('connectIoredis') } as const;
+const bare = { kind: 'floor', extends: false } as const;
+const other = { kind: 'peer' } as const;
+
+const catalog = {
+  'redsem-node-redis': { label: 'redsem (node-redis)', ...nodeRedis },
+  'redsem-ioredis': { label: 'redsem (ioredis)', ...ioredis },
+  'redis-semaphore': {
+    label: 'redis-semaphore',
+    ...other,
+    load: () => import('./redis-semaphore.js'),
     plainCommands: ['zrem'],
-  }),
-  entry('redlock', 'redlock 5 beta', 'peer', () => import('./redlock.js'), { maxLimit: 1 }),
-  entry('bottleneck', 'bottleneck', 'peer', () => import('./bottleneck.js'), { extends: false }),
-  entry('polling', 'polling', 'peer', () => import('./polling.js')),
-  entry('floor-node-redis', 'floor (node-redis)', 'floor', () => floor('connectNodeRedis'), {
+  },
+  redlock: { label: 'redlock 5 beta', ...other, load: () => import('./redlock.js'), maxLimit: 1 },
+  bottleneck: {
+    label: 'bottleneck',
+    ...other,
+    load: () => import('./bottleneck.js'),
     extends: false,
-  }),
-  entry('floor-ioredis', 'floor (ioredis)', 'floor', () => floor('connectIoredis'), {
-    extends: false,
-  }),
-];
-
-/** redsem without a server. */
-export const embedded: Peer = entry(
-  'redsem-memory',
-  'redsem (in memory)',
-  'redsem',
-  redsem('connectMemory'),
-);
-
-/** redsem with a keeper: a separate thread renews the permits. */
-export const kept: Peer = entry(
-  'redsem-kept',
-  'redsem (ioredis), with a keeper',
-  'redsem',
-  redsem('connectKept'),
-);
-
-/** redsem with and without a listener on its channels, and the floor of both. */
-export const telemetryPeers: readonly Peer[] = [
-  entry('telemetry-removed', 'telemetry left out', 'floor', nodeRedis, {
+  },
+  polling: { label: 'polling', ...other, load: () => import('./polling.js') },
+  'floor-node-redis': { label: 'floor (node-redis)', ...bare, load: floor('connectNodeRedis') },
+  'floor-ioredis': { label: 'floor (ioredis)', ...bare, load: floor('connectIoredis') },
+  'redsem-memory': {
+    label: 'redsem (in memory)',
+    ...nodeRedis,
+    load: redsem('connectMemory'),
+  },
+  'redsem-kept': {
+    label: 'redsem (ioredis), with a keeper',
+    ...ioredis,
+    load: redsem('connectKept'),
+  },
+  'telemetry-removed': {
+    label: 'telemetry left out',
+    ...nodeRedis,
+    kind: 'floor',
     build: 'without-telemetry',
-  }),
-  entry('telemetry-unheard', 'no subscriber', 'redsem', nodeRedis),
-  entry('telemetry-heard', 'all channels heard', 'redsem', redsem('connectHeard')),
-];
+  },
+  'telemetry-unheard': { label: 'no subscriber', ...nodeRedis },
+  'telemetry-heard': { label: 'all channels heard', ...nodeRedis, load: redsem('connectHeard') },
+} as const satisfies Record<string, Entry>;
+
+type WorkerId = keyof typeof catalog;
+
+export type PeerId = WorkerId | (typeof programs)[number]['id'];
+
+export type Peer = Required<Entry> & { readonly id: WorkerId };
+
+/** A row of a table. */
+export interface Named {
+  readonly id: PeerId;
+  readonly label: string;
+}
+
+export function peerOf(id: WorkerId): Peer {
+  const usual = { maxLimit: Infinity, extends: true, plainCommands: [], build: 'whole' } as const;
+  return { ...usual, id, ...catalog[id] };
+}
+
+const [named, floors, measured] = [
+  ['redsem-node-redis', 'redsem-ioredis', 'redis-semaphore', 'redlock', 'bottleneck', 'polling'],
+  ['floor-node-redis', 'floor-ioredis'],
+  ['telemetry-removed', 'telemetry-unheard', 'telemetry-heard'],
+] as const;
+
+/** All peers that limit permits, without the floors. */
+export const semaphores: readonly Peer[] = named.map(peerOf);
+export const peers: readonly Peer[] = [...semaphores, ...floors.map(peerOf)];
+/** redsem without a server. */
+export const embedded: Peer = peerOf('redsem-memory');
+/** redsem with a keeper: a separate thread renews the permits. */
+export const kept: Peer = peerOf('redsem-kept');
+/** redsem with and without a listener on its channels, and the floor of both. */
+export const telemetryPeers: readonly Peer[] = measured.map(peerOf);
 
 /** The command line, which a shell starts and no worker. */
-export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
+export const programs = [
   { id: 'start-node', label: 'node -e 0' },
   { id: 'start-ioredis', label: 'redsem run (ioredis)' },
   { id: 'start-node-redis', label: 'redsem run (node-redis)' },
-];
-
-const all = [...peers, embedded, kept, ...telemetryPeers];
+] as const;
 
 /** Whether its scripts are redsem's: with telemetry or without. */
-export function isRedsem(peer: Peer): boolean {
-  return peer.kind === 'redsem' || telemetryPeers.includes(peer);
+export function isRedsem({ kind, id }: Peer): boolean {
+  return kind === 'redsem' || id === 'telemetry-removed';
 }
 
-/** All peers, in the order of the reports. */
-export const peerIds: readonly PeerId[] = [...all, ...programs].map(({ id }) => id);
-
-/** All peers that limit permits, without the floors. */
-export const semaphores: readonly Peer[] = peers.filter(({ kind }) => kind !== 'floor');
-
-export function peerOf(id: PeerId): Peer {
-  const peer = all.find((each) => each.id === id);
-  if (peer === undefined) throw new Error(`no peer ${id}`);
-  return peer;
-}
+/** In the order of the reports. */
+export const peerIds: readonly PeerId[] = [
+  ...[...peers, embedded, kept, ...telemetryPeers].map(({ id }) => id),
+  ...programs.map(({ id }) => id),
+];

@@ -9,6 +9,7 @@ import {
   MemoryBackend,
   type RedisTarget,
   Semaphore,
+  type SemaphoreOptions,
 } from '../../src/index.js';
 import { Keeper } from '../../src/keeper/index.js';
 import { telemetry } from '../../src/telemetry.js';
@@ -45,13 +46,8 @@ export async function connectHeard(url: string): Promise<Connection> {
   const listen = (): void => {
     messages += 1;
   };
-  tracingChannel('redsem:acquire').subscribe({
-    start: listen,
-    end: listen,
-    asyncStart: listen,
-    asyncEnd: listen,
-    error: listen,
-  });
+  const all = { start: listen, end: listen, asyncStart: listen, asyncEnd: listen, error: listen };
+  tracingChannel('redsem:acquire').subscribe(all);
   for (const name of Object.keys(telemetry)) {
     if (name !== 'acquire') subscribe(`redsem:${name}`, listen);
   }
@@ -69,13 +65,16 @@ function redsemConnection(
   keeper?: Keeper,
 ): Connection {
   const semaphores = new Map<string, Semaphore>();
+  const semaphoreOf = (name: string, options: SemaphoreOptions): Semaphore => {
+    const made = semaphores.get(name) ?? new Semaphore(client, name, options);
+    semaphores.set(name, made);
+    return made;
+  };
   let keyed: KeyedMutex | undefined;
   let perKey: KeyedSemaphore | undefined;
   return {
     acquire: async (name, limit, ttl, wanted) => {
-      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, { limit, ttl, keeper });
-      semaphores.set(name, semaphore);
-      const handle = await semaphore.acquire(wanted);
+      const handle = await semaphoreOf(name, { limit, ttl, keeper }).acquire(wanted);
       return () => handle.release();
     },
     acquireKey: async (key, limit, ttl) => {
@@ -91,9 +90,8 @@ function redsemConnection(
     acquireUnderRules: async (name, limit, ttl) => {
       const budget = { amount: 90_000_000, per: 60_000 };
       const options = { limit, ttl, groupLimit: 8, budgets: { tokens: budget, money: budget } };
-      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, options);
-      semaphores.set(name, semaphore);
-      const handle = await semaphore.acquire({ group: 'acme', cost: { tokens: 4000, money: 3 } });
+      const wanted = { group: 'acme', cost: { tokens: 4000, money: 3 } };
+      const handle = await semaphoreOf(name, options).acquire(wanted);
       return () => handle.release({ spent: { tokens: 3120, money: 2 } });
     },
     close: async () => {

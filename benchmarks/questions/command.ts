@@ -1,5 +1,6 @@
-import { buildCommand, cpuOf } from '../measure/program-cpu.js';
+import { cpuOf } from '../measure/program-cpu.js';
 import type { Stage } from '../measure/stage.js';
+import { buildCommand } from '../measure/worker-program.js';
 import { type PeerId, programs } from '../peers/catalog.js';
 import type { Measured, Results } from '../report/results.js';
 import { atMost, ratio, type Verdict } from '../report/verdict.js';

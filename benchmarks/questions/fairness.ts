@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
-import { type Chart, shareChart } from '../report/chart.js';
+import type { Chart, Panel } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
 import { machineTime } from '../../verification/history/machine-time.js';
-import type { HoldRecord } from '../workers/contention.js';
 import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 /** Tenants with a process each, and different numbers of callers. */
@@ -18,33 +17,18 @@ const tenants = [
 
 interface Scenario {
   readonly title: string;
-  /** A weight for each tenant; undefined: no groups. */
-  readonly weights: readonly [number, number, number] | undefined;
-  /** The share that each tenant has a right to. */
-  readonly shares: readonly number[];
+  /** A weight for each tenant; undefined: no groups, and all have a right to the same share. */
+  readonly weights?: readonly [number, number, number];
 }
 
 const setting = 'limit 4, hold 5 ms; 60, 25 and 15 callers of three tenants';
-const byArrival: Scenario = {
-  title: `in order of arrival: ${setting}`,
-  weights: undefined,
-  shares: [1 / 3, 1 / 3, 1 / 3],
-};
-const equal: Scenario = {
-  title: `a group for each tenant: ${setting}`,
-  weights: [1, 1, 1],
-  shares: [1 / 3, 1 / 3, 1 / 3],
-};
-const weighted: Scenario = {
-  title: `groups of weight 1, 2 and 4: ${setting}`,
-  weights: [1, 2, 4],
-  shares: [1 / 7, 2 / 7, 4 / 7],
-};
+const byArrival: Scenario = { title: `in order of arrival: ${setting}` };
+const equal: Scenario = { title: `a group for each tenant: ${setting}`, weights: [1, 1, 1] };
+const weighted: Scenario = { title: `groups of weight 1, 2 and 4: ${setting}`, weights: [1, 2, 4] };
 const scenarios = [byArrival, equal, weighted];
 
 const limit = 4;
-/** The chart counts shares in this number of slices of the run, of this peer. */
-const slices = 12;
+/** The chart has the shares of this peer. */
 const drawn: PeerId = 'redsem-node-redis';
 
 const columns = [
@@ -63,7 +47,7 @@ function able({ weights }: Scenario): readonly Peer[] {
 async function measure(
   stage: Stage,
   peer: Peer,
-  { weights, shares }: Scenario,
+  { weights }: Scenario,
   pace: Pace,
 ): Promise<Measured['values']> {
   const workers = await stage.workers(peer, tenants.length);
@@ -80,47 +64,20 @@ async function measure(
   await sleep(pace === 'full' ? 4000 : 500);
   const to = machineTime();
   const records = await Promise.all(workers.map((worker) => worker.ask('records')));
-  const counts = records.map((list) => granted(list, from, to));
-  const total = sumOf(counts);
+  const counts = records.map(
+    (list) => list.filter(({ granted }) => granted >= from && granted < to).length,
+  );
+  const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) throw new Error('no caller got a permit');
   const got = counts.map((count) => count / total);
-  const values: Record<string, number> = {
-    error: Math.max(...got.map((share, i) => Math.abs(share / (shares[i] ?? 0) - 1))),
+  const rights = weights ?? [1, 1, 1];
+  const all = rights.reduce((sum, right) => sum + right, 0);
+  const ofTenants = Object.fromEntries(tenants.map(({ tenant }, i) => [tenant, got[i] ?? 0]));
+  return {
+    error: Math.max(...got.map((share, i) => Math.abs((share * all) / (rights[i] ?? 0) - 1))),
     perSecond: (total / (to - from)) * 1000,
+    ...ofTenants,
   };
-  tenants.forEach(({ tenant }, i) => {
-    values[tenant] = got[i] ?? 0;
-  });
-  return peer.id === drawn ? { ...values, ...overTime(records, from, to) } : values;
-}
-
-function overTime(
-  records: readonly (readonly HoldRecord[])[],
-  from: number,
-  to: number,
-): Record<string, number> {
-  const values: Record<string, number> = {};
-  for (let slice = 0; slice < slices; slice += 1) {
-    const [begin, end] = [slice, slice + 1].map((n) => from + ((to - from) * n) / slices);
-    const counts = records.map((list) => granted(list, begin ?? from, end ?? to));
-    const total = sumOf(counts);
-    tenants.forEach(({ tenant }, i) => {
-      values[sliceFigure(tenant, slice)] = total === 0 ? 0 : (counts[i] ?? 0) / total;
-    });
-  }
-  return values;
-}
-
-function sliceFigure(tenant: string, slice: number): string {
-  return `${tenant}-${slice}`;
-}
-
-function granted(records: readonly HoldRecord[], from: number, to: number): number {
-  return records.filter((record) => record.granted >= from && record.granted < to).length;
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function verdictOf(results: Results, { title }: Scenario, what: string): Verdict {
@@ -130,19 +87,20 @@ function verdictOf(results: Results, { title }: Scenario, what: string): Verdict
   );
 }
 
-function chartOf(results: Results, { title }: Scenario, file: string, name: string): Chart {
-  return shareChart({
-    file,
+function chart(results: Results): Chart {
+  const panel = ({ title }: Scenario, name: string): Panel => ({
     title: name,
-    subtitle: `share of the grants; ${setting}; redsem (node-redis)`,
-    lines: tenants.map(({ tenant, callers }) => ({
-      label: `${tenant}: ${callers} callers`,
-      points: Array.from({ length: slices }, (_, slice) => {
-        const share = results.median(title, drawn, sliceFigure(tenant, slice));
-        return [((slice + 0.5) * 4) / slices, share ?? NaN] as const;
-      }),
-    })),
+    bars: tenants.map(({ tenant, callers }) => {
+      const spread = results.spread(title, drawn, tenant);
+      return { label: `${tenant}: ${callers} callers`, spread, isOwn: true };
+    }),
   });
+  return {
+    file: 'fairness-shares',
+    title: 'Shares of the grants, of three tenants',
+    subtitle: `${setting}; redsem (node-redis)`,
+    panels: [panel(byArrival, 'Without groups'), panel(weighted, 'Groups of weight 1, 2 and 4')],
+  };
 }
 
 export const fairness: Question = {
@@ -164,8 +122,5 @@ export const fairness: Question = {
     verdictOf(results, equal, 'equal weights'),
     verdictOf(results, weighted, 'weights 1:2:4'),
   ],
-  charts: (results) => [
-    chartOf(results, byArrival, 'fairness-arrival', 'Without groups'),
-    chartOf(results, weighted, 'fairness-weights', 'Groups of weight 1, 2 and 4'),
-  ],
+  charts: (results) => [chart(results)],
 };

@@ -4,17 +4,21 @@ import type { BenchWorker } from '../measure/bench-worker.js';
 import { median } from '../measure/quantile.js';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
-import { type Peer, type PeerId, peerOf, semaphores } from '../peers/catalog.js';
+import { type Peer, peerOf, semaphores } from '../peers/catalog.js';
 import { numberText } from '../report/number-text.js';
 import type { Measured, Results } from '../report/results.js';
-import { spreadText, type Table } from '../report/table.js';
 import { atMost, ratio, type Verdict } from '../report/verdict.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 const ticketSizes = [10, 100, 1000, 10_000, 100_000];
 const waiterSizes = [0, 10, 100, 1000, 10_000];
-const ticketScenario = (size: number): string => `${size} tickets`;
-const waiterScenario = (size: number): string => `${size} waiters`;
+const columns = [0, ...ticketSizes].map((size) => ({
+  head: numberText(size),
+  figure: String(size),
+}));
+const beside = 'server µs per acquire and release, beside that many held tickets';
+const handOff = 'server µs per hand-off (acquire, grant and release) among that many waiters';
+const upkeep = 'server ms per second that keep that many waiters alive';
 
 /** Server time does not depend on the client, so one row of redsem is enough. */
 const redsem = peerOf('redsem-ioredis');
@@ -23,12 +27,12 @@ const compared = semaphores.filter(
 );
 
 /** Holds more and more tickets; at each size one caller acquires and releases beside them. */
-async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
+async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measured['values']> {
   const worker = await stage.worker(peer);
   const sizes = pace === 'full' ? ticketSizes : ticketSizes.slice(0, 3);
   const limit = 200_000;
   const task = { names: ['growth'], limit, loops: 1 };
-  const measured: Measured[] = [];
+  const values: Record<string, number> = {};
   let size = 0;
   for (const wanted of sizes) {
     await worker.ask('hold', { ...task, count: wanted - size, ttl: 600_000, gapMs: 0 });
@@ -37,10 +41,9 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
     const before = await readUsage(stage.server);
     const { pairs } = await worker.ask('pairs', { ...task, ms: pace === 'full' ? 500 : 100 });
     const { usec } = usageBetween(before, await readUsage(stage.server), peer);
-    const values = { serverUs: usec / pairs };
-    measured.push({ scenario: ticketScenario(size), peer: peer.id, values });
+    values[size] = usec / pairs;
   }
-  return measured;
+  return values;
 }
 
 /**
@@ -48,8 +51,7 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
  * waiters), then while it goes from waiter to waiter without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
-  const [first, second] = await stage.workers(redsem, 2);
-  if (first === undefined || second === undefined) throw new Error('two workers wanted');
+  const [first, second] = await stage.pair(redsem);
   const task = { name: 'growth', limit: 1, hold: 0, think: 0, record: false };
   const names = ['growth'];
   if (size > 0) await first.ask('hold', { names, limit: 1, count: 1, ttl: 60_000, gapMs: 0 });
@@ -63,9 +65,11 @@ async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Meas
   await sleep(200);
   const serverUs = await handOffCost(stage, [first, second], pace);
   // Without waiters there is no upkeep, only a caller that acquires and releases.
-  const upkeep = size === 0 ? 0 : idle.usec / idle.elapsedMs;
-  const values = { serverUs, upkeep };
-  return [{ scenario: waiterScenario(size), peer: redsem.id, values }];
+  const share = size === 0 ? 0 : idle.usec / idle.elapsedMs;
+  return [
+    { scenario: handOff, peer: redsem.id, values: { [size]: serverUs } },
+    { scenario: upkeep, peer: redsem.id, values: { [size]: share } },
+  ];
 }
 
 /**
@@ -91,43 +95,9 @@ async function handOffCost(
   return median(costs);
 }
 
-function ticketTable(results: Results): Table {
-  const rows = compared.map((peer) => {
-    const base = results.median(ticketScenario(10), peer.id, 'serverUs');
-    return [
-      peer.label,
-      ...ticketSizes.map((size) => cell(results, ticketScenario(size), peer.id, base)),
-    ];
-  });
-  const head = ['', ...ticketSizes.map((size) => `${numberText(size)} held`)];
-  return { title: 'Server µs per acquire and release, and × the cost with 10 tickets', head, rows };
-}
-
-function waiterTable(results: Results): Table {
-  const base = results.median(waiterScenario(10), redsem.id, 'serverUs');
-  const upkeep = waiterSizes.map((size) =>
-    spreadText(results.spread(waiterScenario(size), redsem.id, 'upkeep')),
-  );
-  const cost = waiterSizes.map((size) => cell(results, waiterScenario(size), redsem.id, base));
-  return {
-    title: 'redsem: server µs per hand-off, and × the cost with 10 waiters',
-    head: ['', ...waiterSizes.map((size) => `${numberText(size)} waiting`)],
-    rows: [
-      ['acquire, grant and release', ...cost],
-      ['keeping the waiters alive, server ms per second', ...upkeep],
-    ],
-  };
-}
-
-function cell(results: Results, scenario: string, peer: PeerId, base: number | undefined): string {
-  const spread = results.spread(scenario, peer, 'serverUs');
-  const times = ratio(spread?.median, base);
-  return times === undefined ? spreadText(spread) : `${spreadText(spread)} ×${numberText(times)}`;
-}
-
 function verdicts(results: Results): Verdict[] {
-  const growth = (scenarioOf: (size: number) => string, sizes: readonly number[]) => {
-    const cost = (size: number) => results.median(scenarioOf(size), redsem.id, 'serverUs');
+  const growth = (scenario: string, sizes: readonly number[]) => {
+    const cost = (size: number) => results.median(scenario, redsem.id, String(size));
     return sizes.map((size) => ({
       label: `×${numberText(size / 10)}`,
       value: ratio(cost(size), cost(10)),
@@ -137,11 +107,11 @@ function verdicts(results: Results): Verdict[] {
   return [
     atMost(
       'server µs per pair grow no faster than log n, from 10 to 100,000 tickets',
-      growth(ticketScenario, ticketSizes.slice(1)),
+      growth(beside, ticketSizes.slice(1)),
     ),
     atMost(
       'server µs per hand-off grow no faster than log n, from 10 to 10,000 waiters',
-      growth(waiterScenario, waiterSizes.slice(2)),
+      growth(handOff, waiterSizes.slice(2)),
     ),
   ];
 }
@@ -155,15 +125,12 @@ export const growth: Question = {
   ],
   rounds: 2,
   cases: (pace) => [
-    ...compared.map((peer) => ({
-      label: `tickets: ${peer.label}`,
-      run: (stage: Stage) => growTickets(stage, peer, pace),
-    })),
+    ...casesOf(compared, beside, (stage, peer) => growTickets(stage, peer, pace)),
     ...(pace === 'full' ? waiterSizes : waiterSizes.slice(0, 2)).map((size) => ({
       label: `${size} waiters: redsem`,
       run: (stage: Stage) => growWaiters(stage, size, pace),
     })),
   ],
-  tables: (results) => [ticketTable(results), waiterTable(results)],
+  tables: tablesOf(compared, columns),
   verdicts,
 };

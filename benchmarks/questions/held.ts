@@ -10,28 +10,16 @@ import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 const ttl = 3000;
 const handles = 5000;
 
-interface Scenario {
-  readonly title: string;
-  readonly permits: number;
-  readonly semaphores: number;
+type Scenario = ReturnType<typeof scenarioOf>;
+
+function scenarioOf(permits: number, count: number) {
+  const where = count === 1 ? 'one semaphore' : `${count} semaphores`;
+  const names = Array.from({ length: count }, (_, i) => `held-${i}`);
+  return { title: `${permits} permits of ${where}, ttl ${ttl} ms`, permits, names };
 }
 
-const one: Scenario = {
-  title: `${handles} permits of one semaphore, ttl ${ttl} ms`,
-  permits: handles,
-  semaphores: 1,
-};
-const many: Scenario = {
-  title: `${handles} permits of 500 semaphores, ttl ${ttl} ms`,
-  permits: handles,
-  semaphores: 500,
-};
-/** For quick runs. */
-const smoke: Scenario = {
-  title: `500 permits of 50 semaphores, ttl ${ttl} ms`,
-  permits: 500,
-  semaphores: 50,
-};
+const full = [scenarioOf(handles, 1), scenarioOf(handles, 500)];
+const quick = [scenarioOf(500, 50)];
 
 const columns = [
   { head: 'calls/s', figure: 'callsPerSecond' },
@@ -46,12 +34,11 @@ const able = [...semaphores, kept].filter((peer) => peer.extends && peer.maxLimi
 async function measure(
   stage: Stage,
   peer: Peer,
-  { permits: count, semaphores: different }: Scenario,
+  { permits: count, names }: Scenario,
   pace: Pace,
 ): Promise<Measured['values']> {
   const worker = await stage.worker(peer);
-  const names = Array.from({ length: different }, (_, i) => `held-${i}`);
-  await worker.ask('hold', { names, limit: count / different, count, ttl, gapMs: 0 });
+  await worker.ask('hold', { names, limit: count / names.length, count, ttl, gapMs: 0 });
   await sleep(pace === 'full' ? 1000 : 100);
   const [before, cpuBefore] = [await readUsage(stage.server), await worker.ask('cpu')];
   await sleep(pace === 'full' ? 2 * ttl : 1000);
@@ -75,12 +62,12 @@ export const held: Question = {
   ],
   rounds: 2,
   cases: (pace) =>
-    (pace === 'full' ? [one, many] : [smoke]).flatMap((scenario) =>
+    (pace === 'full' ? full : quick).flatMap((scenario) =>
       casesOf(able, scenario.title, (stage, peer) => measure(stage, peer, scenario, pace)),
     ),
   tables: tablesOf([...semaphores, kept], columns),
   verdicts: (results) =>
-    [one, many].flatMap(({ title }) => {
+    full.flatMap(({ title }) => {
       const calls = (peer: PeerId): number | undefined =>
         results.median(title, peer, 'callsPerSecond');
       const value = ratio(calls('redsem-kept'), calls('redsem-ioredis'));

@@ -7,7 +7,6 @@ import { numberText } from '../report/number-text.js';
 import type { Measured, Results } from '../report/results.js';
 import { spreadText, type Table } from '../report/table.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
-import type { RoundsTask } from '../workers/rounds.js';
 import { casesOf, type Pace, type Question } from './question.js';
 
 interface Scenario {
@@ -27,75 +26,55 @@ const compared = [...redsem, peerOf('redis-semaphore')];
 
 const namesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `count-${i}`);
 
-function inRounds(task: Omit<RoundsTask, 'rounds'>): Scenario['work'] {
-  return (worker, rounds) => worker.ask('rounds', { ...task, rounds });
+/** As many callers as pairs, on that many semaphores. */
+function inRounds(names: number, limit: number, callers = 1, rounds = 300, isRuled = false) {
+  const task = { names: namesOf(names), limit, callers, isRuled };
+  const work: Scenario['work'] = (worker, times) =>
+    worker.ask('rounds', { ...task, rounds: times });
+  return { rounds, pairs: callers, work };
 }
 
+const lone = { rounds: 300, pairs: 1 };
+
 const scenarios: readonly Scenario[] = [
-  {
-    title: 'lone, mutex',
-    bar: 145,
-    peers: compared,
-    rounds: 300,
-    pairs: 1,
-    work: inRounds({ names: namesOf(1), limit: 1, callers: 1 }),
-  },
+  { title: 'lone, mutex', bar: 142, peers: compared, ...inRounds(1, 1) },
   {
     title: 'lone, limit 10, 5 held',
-    bar: 165,
+    bar: 155,
     peers: redsem,
-    rounds: 300,
-    pairs: 1,
     prepare: (worker) =>
       worker.ask('hold', { names: namesOf(1), limit: 10, count: 5, ttl: 600_000, gapMs: 0 }),
-    work: inRounds({ names: namesOf(1), limit: 10, callers: 1 }),
+    ...inRounds(1, 10),
   },
   {
     title: 'limit 10, 5 held, the oldest goes',
-    bar: 235,
+    bar: 225,
     peers: compared,
-    rounds: 300,
-    pairs: 1,
+    ...lone,
     work: (worker, count) => worker.ask('rotate', { name: 'count', limit: 10, held: 5, count }),
   },
   {
     title: 'two budgets and a group limit, settled',
-    bar: 730,
+    bar: 645,
     peers: redsem,
-    rounds: 300,
-    pairs: 1,
-    work: inRounds({ names: namesOf(1), limit: 40, callers: 1, isRuled: true }),
+    ...inRounds(1, 40, 1, 300, true),
   },
-  {
-    title: '100 semaphores ready at once',
-    bar: 72,
-    peers: compared,
-    rounds: 10,
-    pairs: 100,
-    work: inRounds({ names: namesOf(100), limit: 1, callers: 100 }),
-  },
-  {
-    title: '1000 ids of one semaphore',
-    bar: 27,
-    peers: redsem,
-    rounds: 5,
-    pairs: 1000,
-    work: inRounds({ names: namesOf(1), limit: 1000, callers: 1000 }),
-  },
+  { title: '100 semaphores ready at once', bar: 66, peers: compared, ...inRounds(100, 1, 100, 10) },
+  { title: '1000 ids of one semaphore', bar: 25, peers: redsem, ...inRounds(1, 1000, 1000, 5) },
   {
     title: 'hand-off (a release grants, one more queues)',
-    bar: 340,
+    bar: 335,
     peers: redsem,
+    ...lone,
     rounds: 200,
-    pairs: 1,
     work: (worker, count) => worker.ask('handOffs', { name: 'count', count }),
   },
   {
     title: '10 keys, all or none',
-    bar: 780,
+    bar: 770,
     peers: redsem,
+    ...lone,
     rounds: 50,
-    pairs: 1,
     work: (worker, rounds) => worker.ask('keyRounds', { keys: namesOf(10), rounds }),
   },
 ];

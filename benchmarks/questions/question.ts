@@ -1,6 +1,6 @@
 import type { ServerOptions } from '../../test/support/redis-server.js';
 import type { Stage } from '../measure/stage.js';
-import type { Peer } from '../peers/catalog.js';
+import type { Named, Peer } from '../peers/catalog.js';
 import type { Chart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
 import { type Column, scenarioTable, type Table } from '../report/table.js';
@@ -48,7 +48,7 @@ export function casesOf(
 }
 
 /** A table for each scenario, with a row for each peer. */
-export function tablesOf(peers: readonly Pick<Peer, 'id' | 'label'>[], columns: readonly Column[]) {
+export function tablesOf(peers: readonly Named[], columns: readonly Column[]) {
   return (results: Results): Table[] =>
     results.scenarios().map((title) => scenarioTable(results, title, peers, columns));
 }

@@ -28,8 +28,7 @@ async function measure(
   count: number,
 ): Promise<Measured['values']> {
   const names = Array.from({ length: count }, (_, i) => `recovery-${i}`);
-  const [holder, waiter] = await stage.workers(peer, 2);
-  if (holder === undefined || waiter === undefined) throw new Error('two workers wanted');
+  const [holder, waiter] = await stage.pair(peer);
   await holder.ask('hold', { names, limit: 1, count, ttl, gapMs: ttl / count });
   const grants = waiter.ask('await', { names, ttl });
   await sleep(ttl);

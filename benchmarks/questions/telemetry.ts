@@ -7,13 +7,7 @@ import { atLeast, type Verdict } from '../report/verdict.js';
 import type { PairsResult, PairsTask } from '../workers/pairs.js';
 import { type Pace, type Question, tablesOf } from './question.js';
 
-interface Scenario {
-  readonly title: string;
-  readonly loops: number;
-  readonly limit: number;
-}
-
-const scenarios: readonly Scenario[] = [
+const scenarios = [
   { title: '100 callers', loops: 100, limit: 100 },
   { title: '1000 callers', loops: 1000, limit: 1000 },
   { title: '100 callers that wait for 10 permits', loops: 100, limit: 10 },
@@ -26,30 +20,25 @@ const columns = [
   { head: 'p99 µs', figure: 'p99Us' },
 ];
 
-interface Contestant {
-  readonly peer: Peer;
-  readonly worker: BenchWorker;
-  readonly parts: PairsResult[];
-}
-
 /**
  * All rows run on one server, in short turns, with new processes in each round: processes and
  * seconds differ from each other by more than the rows do.
  */
 async function measure(
   stage: Stage,
-  { title, loops, limit }: Scenario,
+  { title, loops, limit }: (typeof scenarios)[number],
   pace: Pace,
 ): Promise<Measured[]> {
   const task: PairsTask = { names: ['bench'], limit, loops, ms: pace === 'full' ? 200 : 50 };
-  const contestants: Contestant[] = [];
+  const contestants: { peer: Peer; worker: BenchWorker; parts: PairsResult[] }[] = [];
   for (const peer of telemetryPeers) {
     const worker = await stage.worker(peer);
     await worker.ask('pairs', { ...task, ms: pace === 'full' ? 800 : 100 });
     contestants.push({ peer, worker, parts: [] });
   }
-  const orders = pace === 'full' ? ordersOf(contestants) : [contestants];
-  for (const ordered of orders) {
+  // Each row comes first, in the middle and last equally often, so that the order does not matter.
+  const turns = pace === 'full' ? [0, 1, 2] : [0];
+  for (const ordered of turns.flatMap((i) => turned(contestants, i))) {
     for (const { worker, parts } of ordered) parts.push(await worker.ask('pairs', task));
   }
   const [bare] = contestants.map(({ parts }) => pairsPerSecond(parts));
@@ -68,14 +57,9 @@ function pairsPerSecond(parts: readonly PairsResult[]): number {
   return (sumOf(parts, 'pairs') / sumOf(parts, 'elapsedMs')) * 1000;
 }
 
-/**
- * Each row comes first, in the middle and last equally often, so that the order does not matter.
- */
-function ordersOf<T>(items: readonly T[]): T[][] {
-  return items.flatMap((_, i) => {
-    const turned = [...items.slice(i), ...items.slice(0, i)];
-    return [turned, turned.toReversed()];
-  });
+function turned<T>(items: readonly T[], by: number): T[][] {
+  const list = [...items.slice(by), ...items.slice(0, by)];
+  return [list, list.toReversed()];
 }
 
 function valuesOf(parts: readonly PairsResult[]): Measured['values'] {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { BenchWorker } from '../measure/bench-worker.js';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
@@ -26,16 +25,12 @@ const columns = [
 
 const redsem = semaphores.filter(({ kind }) => kind === 'redsem');
 
-interface Waiting {
-  readonly holder: BenchWorker;
-  /** The time at which each waiter got its permit. */
-  readonly grants: Promise<number[]>;
-}
-
-/** A process holds all permits and sends no command meanwhile; the other process waits. */
-async function startWaiting(stage: Stage, peer: Peer, pace: Pace): Promise<Waiting> {
-  const [holder, waiter] = await stage.workers(peer, 2);
-  if (holder === undefined || waiter === undefined) throw new Error('two workers wanted');
+/**
+ * A process holds all permits and sends no command meanwhile; the other process waits. `grants`:
+ * the time at which each waiter got its permit.
+ */
+async function startWaiting(stage: Stage, peer: Peer, pace: Pace) {
+  const [holder, waiter] = await stage.pair(peer);
   const names = Array.from({ length: countOf(pace) }, (_, i) => `waiting-${i}`);
   await holder.ask('hold', { names, limit: 1, count: names.length, ttl: 600_000, gapMs: 0 });
   const grants = waiter.ask('await', { names, ttl });

@@ -4,7 +4,6 @@ import { format, resolveConfig } from 'prettier';
 import { fileURLToPath } from 'node:url';
 
 import type { Question } from '../questions/question.js';
-import { environmentText } from './environment.js';
 import { type Answer, Results } from './results.js';
 import { loadSummary } from './summary-file.js';
 import { tableText } from './table.js';
@@ -44,6 +43,6 @@ export function resultsSection(question: Question, answer: Answer): string {
       .join('\n'),
     ...charts.map(({ title, file }) => `![${title}](results/${file}.svg)`),
     question.notes.map((note) => `- ${note}`).join('\n'),
-    `Measured with ${environmentText(answer.environment)}; medians of ${question.rounds} rounds (lowest–highest).`,
+    `Measured with ${answer.environment}; medians of ${question.rounds} rounds (lowest–highest).`,
   ].join('\n\n');
 }

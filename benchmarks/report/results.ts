@@ -1,7 +1,5 @@
 import { median } from '../measure/quantile.js';
-import type { SlowCalls } from '../measure/slow-calls.js';
 import { type PeerId, peerIds } from '../peers/catalog.js';
-import type { Environment } from './environment.js';
 
 /** The figures of a peer in a scenario, from a single run of a case. */
 export interface Measured {
@@ -16,22 +14,26 @@ export interface Measured {
 export interface Row {
   readonly scenario: string;
   readonly peer: PeerId;
-  readonly values: Readonly<Record<string, readonly [number, number, number]>>;
+  readonly values: Readonly<Record<string, Spread>>;
+}
+
+/** Script calls of redsem that held a server up for too long. */
+export interface SlowCalls {
+  readonly count: number;
+  /** The longest, in ms; 0 if there are none. */
+  readonly longestMs: number;
 }
 
 /** The data of a question in `results/summary.json`: the source of its tables, bars and charts. */
 export interface Answer {
-  readonly environment: Environment;
+  /** The machine and the programs. */
+  readonly environment: string;
   /** Missing if the servers were not watched for slow calls. */
   readonly slowCalls?: SlowCalls | undefined;
   readonly rows: readonly Row[];
 }
 
-export interface Spread {
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
-}
+export type Spread = readonly [median: number, low: number, high: number];
 
 export class Results {
   readonly #rows: readonly Row[];
@@ -43,14 +45,11 @@ export class Results {
   /** Undefined if it was not measured. */
   spread(scenario: string, peer: PeerId, figure: string): Spread | undefined {
     const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
-    const values = row?.values[figure];
-    if (values === undefined) return undefined;
-    const [middle, low, high] = values;
-    return { median: middle, low, high };
+    return row?.values[figure];
   }
 
   median(scenario: string, peer: PeerId, figure: string): number | undefined {
-    return this.spread(scenario, peer, figure)?.median;
+    return this.spread(scenario, peer, figure)?.[0];
   }
 
   scenarios(): string[] {
@@ -64,8 +63,9 @@ export function rowsOf(measured: readonly Measured[]): Row[] {
   return scenarios.flatMap((scenario) =>
     peerIds.flatMap((peer) => {
       const rounds = measured.filter((each) => each.scenario === scenario && each.peer === peer);
-      const figures = Object.keys(rounds[0]?.values ?? {}).map((figure) => {
-        const values = rounds.map((round) => round.values[figure] ?? NaN);
+      const names = new Set(rounds.flatMap((round) => Object.keys(round.values)));
+      const figures = [...names].map((figure) => {
+        const values = rounds.flatMap((round) => round.values[figure] ?? []);
         const [middle, low, high] = [median(values), Math.min(...values), Math.max(...values)];
         return [figure, [rounded(middle), rounded(low), rounded(high)]] as const;
       });

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 import type { Question } from '../questions/question.js';
+import { svgOf } from './chart.js';
 import { type Answer, Results } from './results.js';
 
 const folder = new URL('../results/', import.meta.url);
@@ -22,7 +23,7 @@ export function saveAnswer(question: Question, answer: Answer): void {
 
 export function drawCharts(question: Question, { rows }: Answer): void {
   for (const chart of question.charts?.(new Results(rows)) ?? []) {
-    writeFileSync(new URL(`${chart.file}.svg`, folder), chart.svg);
+    writeFileSync(new URL(`${chart.file}.svg`, folder), svgOf(chart));
   }
 }
 

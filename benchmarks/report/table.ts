@@ -1,5 +1,5 @@
 import { markdownTable } from '../../verification/support/markdown-table.js';
-import type { Peer } from '../peers/catalog.js';
+import type { Named } from '../peers/catalog.js';
 import { numberText } from './number-text.js';
 import type { Results, Spread } from './results.js';
 
@@ -18,7 +18,7 @@ export interface Column {
 export function scenarioTable(
   results: Results,
   scenario: string,
-  peers: readonly Pick<Peer, 'id' | 'label'>[],
+  peers: readonly Named[],
   columns: readonly Column[],
 ): Table {
   const measured = columns.filter(({ figure }) =>
@@ -35,7 +35,7 @@ export function scenarioTable(
 /** The median; if the rounds differ, also the lowest and the highest. */
 export function spreadText(spread: Spread | undefined): string {
   if (spread === undefined) return '–';
-  const [middle, low, high] = [spread.median, spread.low, spread.high].map(numberText);
+  const [middle, low, high] = spread.map(numberText);
   return low === high ? `${middle}` : `${middle} (${low}–${high})`;
 }
 

@@ -1,8 +1,8 @@
-import { SLOW_MS, type SlowCalls } from '../measure/slow-calls.js';
+import { SLOW_MS } from '../measure/slow-calls.js';
 import type { PeerId } from '../peers/catalog.js';
 import type { Question } from '../questions/question.js';
 import { numberText } from './number-text.js';
-import { type Answer, Results } from './results.js';
+import { type Answer, Results, type SlowCalls } from './results.js';
 
 /** Whether redsem reaches a bar. A bar is a value that the product must keep to. */
 export interface Verdict {
@@ -16,24 +16,19 @@ interface Part {
   readonly label: string;
   readonly value: number | undefined;
   /** The highest value that is allowed, or the lowest. */
-  readonly bound: number | undefined;
+  readonly bound: number;
 }
 
 /** The bars of a question, and of the slow calls of all its servers. */
 export function verdictsOf(question: Question, { rows, slowCalls }: Answer): Verdict[] {
   const own = question.verdicts?.(new Results(rows)) ?? [];
-  return slowCalls === undefined ? own : [...own, ...slowCallVerdicts(slowCalls)];
+  return slowCalls === undefined ? own : [...own, slowCallVerdict(slowCalls)];
 }
 
-export function slowCallVerdicts({ count, longestMs }: SlowCalls): Verdict[] {
-  return [
-    atMost(`script calls of redsem that took longer than ${SLOW_MS} ms (SLOWLOG)`, [
-      { label: 'calls', value: count, bound: 0 },
-    ]),
-    atMost('the longest script call of redsem', [
-      { label: 'ms', value: longestMs, bound: SLOW_MS },
-    ]),
-  ];
+export function slowCallVerdict({ count, longestMs }: SlowCalls): Verdict {
+  const label = count === 0 ? 'calls' : `longest ${numberText(longestMs)} ms, calls`;
+  const bar = `script calls of redsem that took longer than ${SLOW_MS} ms (SLOWLOG)`;
+  return atMost(bar, [{ label, value: count, bound: 0 }]);
 }
 
 /** The bars hold for redsem through either client. */
@@ -52,10 +47,6 @@ export function atLeast(bar: string, parts: readonly Part[]): Verdict {
   return verdict(bar, parts, 'at least', (value, bound) => value >= bound);
 }
 
-export function below(bar: string, parts: readonly Part[]): Verdict {
-  return verdict(bar, parts, 'below', (value, bound) => value < bound);
-}
-
 function verdict(
   bar: string,
   parts: readonly Part[],
@@ -65,8 +56,7 @@ function verdict(
   const reached: string[] = [];
   let met: boolean | undefined = true;
   for (const { label, value, bound } of parts) {
-    if (value === undefined || bound === undefined)
-      return { bar, reached: 'not measured', met: undefined };
+    if (value === undefined) return { bar, reached: 'not measured', met: undefined };
     met &&= holds(value, bound);
     reached.push(`${label} ${numberText(value)} (${relation} ${numberText(bound)})`);
   }

@@ -50,25 +50,18 @@ const kinds = {
     };
     return { pair, close: () => client.close() };
   },
-  'redsem-ioredis': async (url: string): Promise<Contestant> => {
-    const client = await openIoredis(url);
-    return redsem(client, () => client.quit());
-  },
-  'redsem-node-redis': async (url: string): Promise<Contestant> => {
-    const client = await createClient({ url }).connect();
-    return redsem(client, () => client.close());
-  },
-  'redsem-memory': (): Promise<Contestant> =>
-    Promise.resolve(redsem(new MemoryBackend(), () => Promise.resolve())),
+  'redsem-ioredis': async (url: string) => redsem(await openIoredis(url)),
+  'redsem-node-redis': async (url: string) => redsem(await createClient({ url }).connect()),
+  'redsem-memory': (): Promise<Contestant> => Promise.resolve(redsem(new MemoryBackend())),
 };
 
-function redsem(target: RedisTarget | Backend, closeClient: () => Promise<unknown>): Contestant {
+function redsem(target: RedisTarget | Backend): Contestant {
   const semaphore = new Semaphore(target, 'cost', { limit: 10, ttl: TTL });
   const pair = async (): Promise<void> => {
     const handle = await semaphore.acquire();
     await handle.release();
   };
-  return { pair, close: () => semaphore.close().then(closeClient) };
+  return { pair, close: () => semaphore.close() };
 }
 
 async function run({ pair }: Contestant, pairs: number): Promise<void> {
@@ -111,4 +104,4 @@ const cost: ClientCost = {
 };
 report('cost', cost);
 await contestant.close();
-process.disconnect();
+process.exit();

@@ -29,33 +29,29 @@ export interface HoldRecord {
 
 const ttl = 30_000;
 
-/** Callers that want the same few permits, again and again, until the process ends. */
-export class Contention {
-  readonly records: HoldRecord[] = [];
-  granted = 0;
+/** The holds of all callers so far. */
+export const records: HoldRecord[] = [];
+let granted = 0;
 
-  start(connection: Connection, task: ContendTask): void {
-    for (let caller = 0; caller < task.callers; caller += 1) {
-      this.#contend(connection, task, caller).catch((error: unknown) => {
-        // An error ends the process; its parent then reports the output.
-        process.nextTick(() => {
-          throw error;
-        });
-      });
-    }
-  }
+/** The number of permits that all callers got so far. */
+export const tally = (): number => granted;
 
-  async #contend(connection: Connection, task: ContendTask, caller: number): Promise<void> {
-    for (;;) {
-      const record = { caller, asked: machineTime(), granted: 0, released: 0 };
-      if (task.record) this.records.push(record);
-      const release = await connection.acquire(task.name, task.limit, ttl, task.wanted);
-      record.granted = machineTime();
-      this.granted += 1;
-      if (task.hold > 0) await sleep(task.hold);
-      record.released = machineTime();
-      if (!(await release())) throw new Error('a permit was lost while it was held');
-      if (task.think > 0) await sleep(task.think);
-    }
+/** Starts callers that want the same few permits, again and again, until the process ends. */
+export function contend(connection: Connection, task: ContendTask): void {
+  // An error of a caller ends the process; its parent then reports the output.
+  for (let caller = 0; caller < task.callers; caller += 1) void repeat(connection, task, caller);
+}
+
+async function repeat(connection: Connection, task: ContendTask, caller: number): Promise<void> {
+  for (;;) {
+    const record = { caller, asked: machineTime(), granted: 0, released: 0 };
+    if (task.record) records.push(record);
+    const release = await connection.acquire(task.name, task.limit, ttl, task.wanted);
+    record.granted = machineTime();
+    granted += 1;
+    if (task.hold > 0) await sleep(task.hold);
+    record.released = machineTime();
+    if (!(await release())) throw new Error('a permit was lost while it was held');
+    if (task.think > 0) await sleep(task.think);
   }
 }

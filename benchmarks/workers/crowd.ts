@@ -13,16 +13,6 @@ export interface CrowdTask {
   readonly ms: number;
 }
 
-/** The longest time for which the event loop was blocked, in ms. */
-interface CrowdResult {
-  readonly queueing: number;
-  readonly waiting: number;
-  /** The same while each waiter in turn gets its permit and gives it back. */
-  readonly handingOn: number;
-  readonly taking: number;
-  readonly givingBack: number;
-}
-
 const ttl = 30_000;
 
 /** How many callers ask in a turn of the event loop: to ask is work of the caller's loop. */
@@ -30,7 +20,12 @@ const batch = 1000;
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
-export async function runCrowd(connection: Connection, task: CrowdTask): Promise<CrowdResult> {
+/**
+ * Lets a crowd wait, and takes many permits at once. Gives the longest time for which the event
+ * loop was blocked, in ms: while the crowd comes, waits, and each in turn gets its permit and gives
+ * it back, and while many permits are taken and given back.
+ */
+export async function runCrowd(connection: Connection, task: CrowdTask) {
   const { waiters, limit, permits, ms } = task;
   const all: Promise<boolean>[] = [];
   const keepAll = await connection.acquire('crowd', limit, ttl, { permits: limit });
@@ -43,19 +38,19 @@ export async function runCrowd(connection: Connection, task: CrowdTask): Promise
     await sleep(ms / 3);
   });
   const waiting = await longestBlock(() => sleep(ms));
-  const handingOn = await longestBlock(async () => {
-    await keepAll();
-    const kept = await Promise.all(all);
-    if (kept.includes(false)) throw new Error('a permit was lost while it was held');
-  });
+  const handingOn = await longestBlock(async () =>
+    expectKept(await keepAll(), await Promise.all(all)),
+  );
   let release: Release | undefined;
   const taking = await longestBlock(async () => {
     release = await connection.acquire('many', permits, ttl, { permits });
   });
-  const givingBack = await longestBlock(async () => {
-    if ((await release?.()) !== true) throw new Error('the permits were lost while they were held');
-  });
+  const givingBack = await longestBlock(async () => expectKept((await release?.()) === true));
   return { queueing, waiting, handingOn, taking, givingBack };
+}
+
+function expectKept(...kept: readonly (boolean | readonly boolean[])[]): void {
+  if (kept.flat().includes(false)) throw new Error('a permit was lost while it was held');
 }
 
 async function pass(connection: Connection, limit: number): Promise<boolean> {

@@ -15,27 +15,23 @@ export interface HoldTask {
 /** How many permits are asked for at the same time. */
 const batch = 500;
 
-/** Holds permits, and does nothing else. */
-export class Holding {
-  readonly #releases: Release[] = [];
+const releases: Release[] = [];
 
-  async take(connection: Connection, task: HoldTask): Promise<void> {
-    const { names, limit, count, ttl, gapMs } = task;
-    const width = gapMs > 0 ? 1 : batch;
-    for (let first = 0; first < count; first += width) {
-      const size = Math.min(width, count - first);
-      const wanted = Array.from(
-        { length: size },
-        (_, i) => names[(first + i) % names.length] ?? '',
-      );
-      const taken = wanted.map((name) => connection.acquire(name, limit, ttl));
-      this.#releases.push(...(await Promise.all(taken)));
-      if (gapMs > 0) await sleep(gapMs);
-    }
+/** Takes permits, and keeps them. */
+export async function hold(connection: Connection, task: HoldTask): Promise<void> {
+  const { names, limit, count, ttl, gapMs } = task;
+  const width = gapMs > 0 ? 1 : batch;
+  for (let first = 0; first < count; first += width) {
+    const size = Math.min(width, count - first);
+    const wanted = Array.from({ length: size }, (_, i) => names[(first + i) % names.length] ?? '');
+    const taken = wanted.map((name) => connection.acquire(name, limit, ttl));
+    releases.push(...(await Promise.all(taken)));
+    if (gapMs > 0) await sleep(gapMs);
   }
+}
 
-  async letGo(): Promise<number> {
-    const held = await Promise.all(this.#releases.splice(0).map((release) => release()));
-    return held.filter((stillHeld) => !stillHeld).length;
-  }
+/** Releases these permits; gives how many had been lost. */
+export async function letGo(): Promise<number> {
+  const held = await Promise.all(releases.splice(0).map((release) => release()));
+  return held.filter((stillHeld) => !stillHeld).length;
 }

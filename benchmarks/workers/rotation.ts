@@ -9,17 +9,17 @@ export interface RotationTask {
 }
 
 const ttl = 600_000;
+const releases: Release[] = [];
 
 /** Each permit that is taken is followed by the release of the oldest: the lowest slot is free. */
-export class Rotation {
-  readonly #releases: Release[] = [];
-
-  async run(connection: Connection, { name, limit, held, count }: RotationTask): Promise<void> {
-    const take = async () => void this.#releases.push(await connection.acquire(name, limit, ttl));
-    while (this.#releases.length < held) await take();
-    for (let done = 0; done < count; done += 1) {
-      await take();
-      await this.#releases.shift()?.();
-    }
+export async function rotate(
+  connection: Connection,
+  { name, limit, held, count }: RotationTask,
+): Promise<void> {
+  const take = async () => void releases.push(await connection.acquire(name, limit, ttl));
+  while (releases.length < held) await take();
+  for (let done = 0; done < count; done += 1) {
+    await take();
+    await releases.shift()?.();
   }
 }

@@ -13,6 +13,7 @@ export interface RoundsTask {
 /** No ticket is extended while the cost of a pair is counted. */
 const ttl = 600_000;
 
+/** All callers acquire in one turn of the event loop, then all release in one turn; repeated. */
 export async function runRounds(connection: Connection, task: RoundsTask): Promise<void> {
   const { names, limit, callers, rounds, isRuled = false } = task;
   const wanted = Array.from({ length: callers }, (_, i) => names[i % names.length] ?? '');
@@ -34,6 +35,7 @@ function acquireOne(
   return connection.acquireUnderRules(name, limit, ttl);
 }
 
+/** Acquires all keys at once, all or none, and releases them; repeated. */
 export async function runKeyRounds(
   connection: Connection,
   keys: readonly string[],

@@ -5,7 +5,7 @@ import { checkType, typeError } from './validation.js';
 export type OptionNames = ReadonlySet<string>;
 
 /** Makes a set of the names in a text, which spaces separate. */
-export function optionNames(names: string): OptionNames {
+function optionNames(names: string): OptionNames {
   return new Set(names.split(' '));
 }
 
@@ -19,6 +19,7 @@ export const WAIT_OPTIONS: OptionNames = optionNames(
   'timeout signal group weight priority cost onWaiting',
 );
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
+export const TRY_OPTIONS: OptionNames = optionNames('permits group cost');
 
 /** The names of options in other packages, in lower case, and our names for them. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -70,17 +71,14 @@ export function checkOptions(
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
     const hint = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
+    const where = argument === 'options' ? '' : `${argument}.`;
+    // A value that was meant for a client may be a password.
+    const isSecret = /pass|secret|token|auth|cred|key$/i.test(option);
+    const got = isSecret ? `a ${typeof value}` : formatValue(value);
     throw typeError(
-      `${argument === 'options' ? '' : `${argument}.`}${shown(option)}: expected no option of this name (${hint}), got ${secretOr(option, value)}`,
+      `${where}${shown(option)}: expected no option of this name (${hint}), got ${got}`,
     );
   }
-}
-
-/** Does not show a value that was meant for a client: it may be a password. */
-function secretOr(option: string, value: unknown): string {
-  return /pass|secret|token|auth|cred|key$/i.test(option)
-    ? `a ${typeof value}`
-    : formatValue(value);
 }
 
 /** Suggests the name that the caller may have meant. */
@@ -109,15 +107,11 @@ function nameIn(aliases: Readonly<Record<string, string>>, option: string): stri
 
 /** The known name with the fewest typing mistakes, if they are few. */
 export function nearest(option: string, known: OptionNames): string | undefined {
-  let best: string | undefined;
-  let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
-  for (const name of known) {
-    const mistakes = editDistance(option.toLowerCase(), name.toLowerCase());
-    if (mistakes >= fewest || mistakes >= name.length) continue;
-    best = name;
-    fewest = mistakes;
-  }
-  return best;
+  const most = Math.max(2, Math.floor(option.length / 3));
+  const mistakesIn = (name: string) => editDistance(option.toLowerCase(), name.toLowerCase());
+  const ranked = [...known].map((name) => ({ name, mistakes: mistakesIn(name) }));
+  const close = ranked.filter((one) => one.mistakes <= Math.min(most, one.name.length - 1));
+  return close.toSorted((one, other) => one.mistakes - other.mistakes)[0]?.name;
 }
 
 /** Levenshtein's distance: how many letters to insert, delete or change. */

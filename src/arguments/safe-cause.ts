@@ -1,4 +1,4 @@
-import { withoutCredentials } from './credentials.js';
+import { withoutCredentials } from './shown.js';
 
 /** Commands with passwords as arguments: `ioredis` puts the command into its errors. */
 const LOGIN_COMMAND = /^(?:auth|hello|acl|config)$/i;
@@ -40,9 +40,7 @@ function cleanObject(value: object, depth: number): object {
   const isPlain = proto === Object.prototype || proto === null || Array.isArray(value);
   if (!isPlain && !(value instanceof Error)) return value;
   const fields = Object.getOwnPropertyDescriptors(value);
-  const isLogin = LOGIN_COMMAND.test(
-    String(Reflect.getOwnPropertyDescriptor(value, 'name')?.value),
-  );
+  const isLogin = LOGIN_COMMAND.test(String(fields['name']?.value));
   let isChanged = false;
   for (const [field, { value: own, enumerable = false }] of Object.entries(fields)) {
     // Only the getter of `stack` is called: in newer versions of Node.js `stack` is a getter.

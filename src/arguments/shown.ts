@@ -1,5 +1,28 @@
-import { inspect, type InspectOptions } from 'node:util';
-import { withoutBareLogins, withoutCredentials } from './credentials.js';
+import { inspect } from 'node:util';
+
+const HIDDEN = '***';
+
+/**
+ * The part of a URL before its last `@`: a password may contain any other character, also
+ * unescaped. The second form is a URL that is percent-encoded as a whole, once or more often.
+ */
+const LOGIN = /((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)\S*@/gi;
+const ENCODED_LOGIN = /(%(?:25)*3a(?:%(?:25)*2f){2})\S*%(?:25)*40/gi;
+
+/** `?password=…`, which clients also accept. */
+const SECRET_PARAMETER = /([?&][\w-]*(?:pass|password|passwd|secret|token|auth)=)[^&#\s]*/gi;
+
+/** A URL without its scheme. */
+const BARE_LOGIN = /[^\s/]*:\S*@/g;
+
+/** A text without the credentials of the URLs in it. */
+export function withoutCredentials(text: string): string {
+  if (!/[@?&]|%(?:25)*40/.test(text)) return text;
+  return text
+    .replace(LOGIN, `$1${HIDDEN}@`)
+    .replace(ENCODED_LOGIN, `$1${HIDDEN}%40`)
+    .replace(SECRET_PARAMETER, `$1${HIDDEN}`);
+}
 
 /** The most characters that a message shows of a value. */
 const MOST_SHOWN = 100;
@@ -22,8 +45,10 @@ export function quoted(text: string, most: number = MOST_SHOWN): string {
  */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') {
+    // Logins with a scheme are left to `withoutCredentials`.
+    const hide = (login: string): string => (login.includes('//') ? login : `${HIDDEN}@`);
     const type = ' (string)';
-    return quoted(withoutBareLogins(value), MOST_SHOWN - type.length) + type;
+    return quoted(value.replace(BARE_LOGIN, hide), MOST_SHOWN - type.length) + type;
   }
   if (typeof value === 'function') return functionShown(value);
   if (typeof value === 'object' && value !== null) return objectShown(value);
@@ -46,16 +71,4 @@ function objectShown(value: object): string {
   const name: unknown = typeof maker === 'function' ? maker.name : '';
   const isNamed = typeof name === 'string' && name !== '' && name !== 'Object';
   return isNamed ? shown(`an object of class ${name}`) : 'an object';
-}
-
-/** Makes `console.log` show the objects of a class by their name and some fields. */
-export function showAs<T extends object>(
-  { prototype }: { readonly prototype: T },
-  fieldsOf: (shown: T) => object,
-): void {
-  Object.defineProperty(prototype, inspect.custom, {
-    value(this: T, _depth: number, options: InspectOptions): string {
-      return `${this.constructor.name} ${inspect(fieldsOf(this), options)}`;
-    },
-  });
 }

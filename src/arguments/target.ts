@@ -1,5 +1,5 @@
 import type { Backend } from '../backends/backend.js';
-import type { ResolvedAcquire, ResolvedOptions, ResolvedTry } from '../options.js';
+import type { ResolvedOptions, ResolvedRequest } from './resolve.js';
 import { checkType, rangeError, typeError } from './validation.js';
 
 // Refuses at once an option that the target cannot support, and not only when the option is needed.
@@ -22,10 +22,7 @@ export function backendFor(target: Backend, options: ResolvedOptions): Backend {
 }
 
 /** @throws {TypeError} where there is no queue in which a rate could be kept */
-export function checkRateTarget(
-  backend: Backend,
-  option: 'rate' | 'budgets' | 'groupLimit' = 'rate',
-): void {
+export function checkRateTarget(backend: Backend, option: 'rate' | 'budgets' | 'groupLimit'): void {
   const method = option === 'groupLimit' ? 'setGroupLimit' : 'setRate';
   if (backend[method] !== undefined) return;
   throw typeError(
@@ -39,10 +36,7 @@ export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: n
 }
 
 /** The permits that a request asks for, and its options of a queue. */
-export function checkRequest(
-  backend: Backend,
-  request: ResolvedTry & Partial<ResolvedAcquire>,
-): void {
+export function checkRequest(backend: Backend, request: ResolvedRequest): void {
   const { permits, order, onWaiting, cost } = request;
   checkMostPermits(backend, permits);
   if (backend.hasNoQueue !== true) return;

@@ -1,6 +1,6 @@
+import { LONGEST_NAME } from '../backends/protocol.js';
 import { withHelp } from '../error-causes.js';
-import { withoutCredentials } from './credentials.js';
-import { formatValue } from './shown.js';
+import { formatValue, withoutCredentials } from './shown.js';
 
 const CODE = 'INVALID_ARGUMENT';
 
@@ -26,4 +26,35 @@ export function rangeError(message: string): RangeError {
 
 function worded(message: string): string {
   return withHelp(CODE, withoutCredentials(message));
+}
+
+const MOST = Number.MAX_SAFE_INTEGER;
+
+export function integer(option: string, value: unknown, min: number, max: number = MOST): number {
+  // The text of an error is made only for a wrong value, because every `acquire` comes here.
+  const fits = typeof value === 'number' && value >= min && value <= max;
+  if (fits && Number.isInteger(value)) return value;
+  const range = max === MOST ? `>= ${min}` : `from ${min} to ${max}`;
+  checkType(typeof value === 'number', option, 'a number', value);
+  throw rangeError(`${option}: expected an integer ${range}, got ${value}`);
+}
+
+export function milliseconds(option: string, value: unknown, min: number, max: number): number {
+  checkType(typeof value === 'number', option, 'a number', value);
+  if (value >= min && value <= max) return value;
+  throw rangeError(`${option}: expected ${min} to ${max} ms (30 s is 30_000), got ${value}`);
+}
+
+export function text(option: string, value: unknown, min: number, max: number): string {
+  checkType(typeof value === 'string', option, 'a string', value);
+  // Half of a surrogate pair has no bytes, so two such names would make the same key.
+  checkType(value.isWellFormed(), option, 'well-formed Unicode', value);
+  const bytes = Buffer.byteLength(value);
+  if (bytes >= min && bytes <= max) return value;
+  throw rangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
+}
+
+/** A name may have any characters, but two names must never make the same key. */
+export function checkName(name: unknown): string {
+  return text('name', name, 1, LONGEST_NAME);
 }

@@ -234,16 +234,17 @@ export interface AcquireCall extends Call, Policies {
 export type AcquireVerdict =
   GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | FullVerdict | LateVerdict;
 
-/** It is a ticket now. */
-export interface GrantedVerdict extends Ticket {
+/** What every verdict says. */
+export interface Verdict<Kind extends string> {
   /** Distinguishes it from the other verdicts. */
-  readonly kind: 'granted';
+  readonly kind: Kind;
 }
 
+/** It is a ticket now. */
+export type GrantedVerdict = Verdict<'granted'> & Ticket;
+
 /** No permit is free, or others came earlier: it waits. */
-export interface QueuedVerdict {
-  /** Distinguishes it from the other verdicts. */
-  readonly kind: 'queued';
+export interface QueuedVerdict extends Verdict<'queued'> {
   /** Its place in the queue; undefined where the backend has no queue and must be asked again. */
   readonly arrival: number | undefined;
   /** Where the request asked for it. */
@@ -267,35 +268,25 @@ export interface QueueProgress {
 }
 
 /** No permit is free, or others came earlier, and it does not wait. */
-export interface BusyVerdict {
-  /** Distinguishes it from the other verdicts. */
-  readonly kind: 'busy';
-}
+export type BusyVerdict = Verdict<'busy'>;
 
 /**
  * It asks for more permits than the limit that counts, which is not 0, and is not queued; one that
  * was queued before stays.
  */
-export interface OverVerdict {
-  /** Distinguishes it from the other verdicts. */
-  readonly kind: 'over';
+export interface OverVerdict extends Verdict<'over'> {
   /** The limit that counts. */
   readonly limit: number;
 }
 
 /** As many wait as the call allows: it is not queued. */
-export interface FullVerdict {
-  /** Distinguishes it from the other verdicts. */
-  readonly kind: 'full';
+export interface FullVerdict extends Verdict<'full'> {
   /** How many wait. */
   readonly waiting: number;
 }
 
 /** It came after `notAfter`: nothing was done. */
-export interface LateVerdict {
-  /** Distinguishes it from the other verdicts. */
-  readonly kind: 'late';
-}
+export type LateVerdict = Verdict<'late'>;
 
 export interface AcquireReply extends Reply {
   /**
@@ -404,11 +395,8 @@ export interface AddPermitsReply extends ChangeReply {
   readonly refused?: boolean;
 }
 
-export interface AdoptCall extends ChangeCall {
-  /** Life of the ticket from now, in milliseconds. */
-  readonly ttl: number;
-  /** The new holder, as `inspect` shows it. */
-  readonly label: string;
+/** The ticket gets the life, from now, and the label of its new holder. */
+export interface AdoptCall extends ChangeCall, Pick<AcquireCall, 'ttl' | 'label'> {
   /** Any id that the ticket ever had. */
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
@@ -436,13 +424,11 @@ export interface RevokeReply extends Reply {
   readonly revoked: boolean;
 }
 
-/** A question about one semaphore as a whole. */
-export interface InspectCall extends Policies {
-  /** The semaphore that it is about. */
-  readonly key: SemaphoreKey;
-  /** Counts, as what else the call names, where no other is known. */
-  readonly limit: number;
-}
+/**
+ * A question about one semaphore as a whole. Its limit counts, as what else the call names, where
+ * no other is known.
+ */
+export type InspectCall = Pick<Call, 'key' | 'limit'> & Policies;
 
 /** Some of the names in use. */
 export interface NamePage {
@@ -457,8 +443,8 @@ export interface InspectReply {
   /** By `limitFrom`. */
   readonly limit: number;
   /**
-   * `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`:
-   * nobody has asked, so it is the one given here.
+   * `setLimit`: the stored limit. `caller`: no limit is stored, so the limit of the last caller.
+   * `options`: there was no caller within a day, so the limit of this object.
    */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
   /** Left out where none counts. */
@@ -480,11 +466,11 @@ export interface InspectReply {
 /** The rate that counts; see `Semaphore.inspect`. */
 export interface RateState extends Rate {
   /**
-   * `setRate`: stored. `caller`: none is stored, and a caller of late has it. `options`: nobody has
-   * asked, so it is the one given here.
+   * `setRate`: the stored rate. `caller`: no rate is stored, so the rate of a caller of late.
+   * `options`: there was no caller of late, so the rate of this object.
    */
   readonly from: 'setRate' | 'caller' | 'options';
-  /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
+  /** Milliseconds until the rate allows the next permit; 0: it allows a permit now. */
   readonly nextIn: number;
 }
 
@@ -494,7 +480,7 @@ export interface BudgetState extends Omit<Rate, 'permits'> {
   readonly amount: number;
   /** As of a rate, with `setBudget` in place of `setRate`. */
   readonly from: 'setBudget' | 'caller' | 'options';
-  /** How many units of the burst are used now; more than the burst where it is in debt. */
+  /** How many units of the burst are used now; more than the burst if the budget is in debt. */
   readonly used: number;
 }
 

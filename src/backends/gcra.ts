@@ -62,13 +62,10 @@ export function unasked(rate: Rate | undefined): RateState | undefined {
   return rate && { ...rate, from: 'options', nextIn: 0 };
 }
 
+type From = BudgetState['from'];
+
 /** @param now in microseconds */
-export function budgetState(
-  rate: Rate,
-  arrivals: Arrivals,
-  now: number,
-  from: BudgetState['from'],
-): BudgetState {
+export function budgetState(rate: Rate, arrivals: Arrivals, now: number, from: From): BudgetState {
   const { permits: amount, per, burst } = rate;
   const left = Math.max(0, onClockAt(now, arrivals).tat - now);
   return { amount, per, burst, from, used: left / intervalOf(rate) };

@@ -10,79 +10,63 @@ export interface Heaped {
  */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
-  readonly #tieOf: (item: T) => number;
+  readonly #winsTie: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
 
-  /** `tieOf`: decides between two of one rank, the lower comes first. */
-  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = () => 0) {
+  /** `winsTie`: of two of one rank, the first is the lower. */
+  constructor(rankOf: (item: T) => number, winsTie: (one: T, other: T) => boolean = () => false) {
     this.#rankOf = rankOf;
-    this.#tieOf = tieOf;
-  }
-
-  get size(): number {
-    return this.#items.length;
+    this.#winsTie = winsTie;
   }
 
   get lowest(): T | undefined {
     return this.#items[0];
   }
 
-  /** In no order. */
-  all(): T[] {
-    return [...this.#items];
+  /** In no order, until the heap changes. */
+  get items(): readonly T[] {
+    return this.#items;
   }
 
   add(item: T): void {
-    item.index = this.#items.push(item) - 1;
-    this.#rise(item);
+    this.#settle(item, this.#items.length);
   }
 
   /** It must be in this heap. */
   remove(item: T): void {
     const last = this.#items.pop();
-    if (last === undefined || last === item) return;
-    this.#put(last, item.index);
-    this.moved(last);
+    if (last !== undefined && last !== item) this.#settle(last, item.index);
   }
 
   /** The rank of an item has changed. */
   moved(item: T): void {
-    this.#rise(item);
-    this.#sink(item);
+    this.#settle(item, item.index);
   }
 
-  #rise(item: T): void {
-    while (item.index > 0) {
-      const above = this.#items[(item.index - 1) >>> 1];
-      if (above === undefined || !this.#isBefore(item, above)) return;
-      this.#swap(item, above);
-    }
-  }
-
-  #sink(item: T): void {
-    for (;;) {
-      const index = 2 * item.index + 1;
-      const [left, right] = [this.#items[index], this.#items[index + 1]];
-      if (left === undefined) return;
-      const below = right !== undefined && this.#isBefore(right, left) ? right : left;
-      if (!this.#isBefore(below, item)) return;
-      this.#swap(item, below);
-    }
-  }
-
-  #isBefore(one: T, other: T): boolean {
-    const [rank, otherRank] = [this.#rankOf(one), this.#rankOf(other)];
-    return rank === otherRank ? this.#tieOf(one) < this.#tieOf(other) : rank < otherRank;
-  }
-
-  #swap(one: T, other: T): void {
-    const { index } = one;
-    this.#put(one, other.index);
-    this.#put(other, index);
-  }
-
-  #put(item: T, index: number): void {
+  /** Puts an item at an index, or higher or lower if its rank wants it there. */
+  #settle(item: T, index: number): void {
     this.#items[index] = item;
     item.index = index;
+    const above = index > 0 ? this.#items[(index - 1) >>> 1] : undefined;
+    const other = this.#isBefore(item, above) ? above : this.#below(item);
+    if (other === undefined) return;
+    const to = other.index;
+    this.#items[index] = other;
+    other.index = index;
+    this.#settle(item, to);
+  }
+
+  /** An item that is below another, but must be above it. */
+  #below(item: T): T | undefined {
+    const left = this.#items[2 * item.index + 1];
+    const right = this.#items[2 * item.index + 2];
+    const first = this.#isBefore(right, left) ? right : left;
+    return this.#isBefore(first, item) ? first : undefined;
+  }
+
+  #isBefore(one: T | undefined, other: T | undefined): boolean {
+    if (one === undefined || other === undefined) return false;
+    const [rank, otherRank] = [this.#rankOf(one), this.#rankOf(other)];
+    return rank === otherRank ? this.#winsTie(one, other) : rank < otherRank;
   }
 }

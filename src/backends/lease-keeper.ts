@@ -1,15 +1,12 @@
 import type { Backend, SemaphoreKey } from './backend.js';
 import type { LostReason } from '../errors.js';
-import type { ResolvedOptions } from '../options.js';
+import type { ResolvedOptions } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** A semaphore object as a keeper calls for it. */
-export interface KeptSemaphore extends Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'retry'
-> {
+export type KeptSemaphore = Pick<ResolvedOptions, 'limit' | 'ttl' | 'extendEvery' | 'retry'> & {
   readonly key: SemaphoreKey;
-}
+};
 
 export interface KeptTicket {
   readonly id: string;

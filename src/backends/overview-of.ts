@@ -6,11 +6,11 @@ const TOKENS = 32;
 /** What a look at many semaphores says of one, from a close look at it. */
 export function overviewOf(reply: InspectReply): Overview {
   const { limit, limitFrom, held, waiting, holders, waiters } = reply;
-  const known = limitFrom === 'options' ? undefined : { limit, limitFrom };
+  const isKnown = limitFrom !== 'options';
   const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, TOKENS);
   return {
-    limit: known?.limit,
-    limitFrom: known?.limitFrom,
+    limit: isKnown ? limit : undefined,
+    limitFrom: isKnown ? limitFrom : undefined,
     held,
     waiting,
     oldestWait: waiters[0]?.waitingFor,

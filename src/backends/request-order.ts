@@ -57,47 +57,38 @@ export function waitersOf(
   });
 }
 
-interface Flow extends Heaped {
-  readonly waiting: Standing[];
-  next: number;
+/** A request among those of its flow. */
+interface Place extends Heaped {
+  readonly one: Standing;
   tag: number;
+  /** The next of its flow. */
+  readonly behind: Place | undefined;
 }
 
 /** Requests of one priority as they leave the queue, the dead among them. */
-function grantsOf(byArrival: readonly Standing[], time: number): Standing[] {
-  const flows = new Map<string, Flow>();
-  for (const one of byArrival) {
-    const flow = flows.get(flowOf(one.order));
-    if (flow !== undefined) flow.waiting.push(one);
-    else {
-      const { tag = time + costOf(one.permits, one.order) } = one;
-      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, index: 0 });
-    }
+function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
+  const flows = new Map<string, Place>();
+  for (const one of byArrival.toReversed()) {
+    const flow = flowOf(one.order);
+    const { tag = from + costOf(one.permits, one.order) } = one;
+    flows.set(flow, { one, tag, behind: flows.get(flow), index: 0 });
   }
-  const heads = new Heap<Flow>(
+  const heads = new Heap<Place>(
     ({ tag }) => tag,
-    ({ waiting, next }) => waiting[next]?.arrival ?? 0,
+    ({ one: { arrival } }, { one: other }) => arrival < other.arrival,
   );
-  for (const flow of flows.values()) heads.add(flow);
-  return leavesOf(heads, time);
-}
-
-function leavesOf(heads: Heap<Flow>, from: number): Standing[] {
+  for (const head of flows.values()) heads.add(head);
   const left: Standing[] = [];
   let time = from;
-  for (let flow = heads.lowest; flow !== undefined; flow = heads.lowest) {
-    const first = flow.waiting[flow.next];
-    const follower = flow.waiting[flow.next + 1];
-    if (first !== undefined) left.push(first);
-    if (first?.living === true) time = Math.max(time, flow.tag);
-    if (first === undefined || follower === undefined) {
-      heads.remove(flow);
-      continue;
-    }
-    const start = first.living ? time : flow.tag - costOf(first.permits, first.order);
-    flow.tag = start + costOf(follower.permits, follower.order);
-    flow.next += 1;
-    heads.moved(flow);
+  for (let head = heads.lowest; head !== undefined; head = heads.lowest) {
+    const { one, tag, behind } = head;
+    heads.remove(head);
+    left.push(one);
+    if (one.living) time = Math.max(time, tag);
+    if (behind === undefined) continue;
+    const start = one.living ? time : tag - costOf(one.permits, one.order);
+    behind.tag = start + costOf(behind.one.permits, behind.one.order);
+    heads.add(behind);
   }
   return left;
 }

@@ -12,11 +12,8 @@ const TICKET_ID = /^([\w-]+)\.([0-9a-z]+)(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+)
  * A name for this process's requests on one backend: nearly 72 random bits, so that no two ever
  * collide. `random`: where they come from, if not from Node's own source.
  */
-export function newClientId(random?: () => number): string {
-  const bytes =
-    random === undefined
-      ? randomBytes(9)
-      : Buffer.from(Array.from({ length: 9 }, () => Math.floor(random() * 256)));
+export function newClientId(random: () => number = () => randomBytes(1).readUInt8() / 256): string {
+  const bytes = Buffer.from(Array.from({ length: 9 }, () => Math.floor(random() * 256)));
   // Operators give ids to commands, which take for an option what begins with '-'.
   return bytes.toString('base64url').replace(/^-/, '_');
 }

@@ -27,12 +27,10 @@ export function parseDuration(option: string, text: string): number {
 export function showDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < 1000) return `${ms}ms`;
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 1440) return `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
-  return `${Math.floor(minutes / 1440)}d ${Math.floor((minutes % 1440) / 60)}h`;
+  const at = UNITS.findIndex(([, length]) => ms >= length);
+  const [[unit, length], [smaller, part]] = [UNITS[at] ?? ['s', 1000], UNITS[at + 1] ?? ['ms', 1]];
+  const text = `${Math.floor(ms / length)}${unit}`;
+  return unit === 's' ? text : `${text} ${Math.floor((ms % length) / part)}${smaller}`;
 }
 
 /**

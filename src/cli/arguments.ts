@@ -1,29 +1,7 @@
 import { parseArgs } from 'node:util';
 import { parseDuration } from './amounts.js';
 import { unexpected, UsageError } from './failure.js';
-
-/**
- * The help text of each option, by its form in the help: `-n, --limit N`. An option without a
- * placeholder takes no value. An option with an ellipsis at the end may be given several times.
- */
-export type Options = Readonly<Record<string, string>>;
-
-export interface Option {
-  readonly name: string;
-  readonly short: string | undefined;
-  /** The placeholder for the value. */
-  readonly value: string | undefined;
-  readonly multiple: boolean;
-  readonly help: string;
-}
-
-export function optionsIn(options: Options): Option[] {
-  return Object.entries(options).map(([head, help]) => {
-    const [, short, name = '', value, more] =
-      /^(?:-(.), )?--([\w-]+)(?: ([^\s…]+))?( …)?$/.exec(head) ?? [];
-    return { name, short, value, multiple: more !== undefined, help };
-  });
-}
+import { optionsOf, synopsisOf } from './help.js';
 
 /** The words that a user wrote after the command's name. */
 export class Arguments {
@@ -32,16 +10,21 @@ export class Arguments {
   readonly command: readonly string[] | undefined;
   readonly #values: Readonly<Record<string, unknown>>;
 
-  /**
-   * @param takesCommand whether a command line follows `--`; else a name follows that may begin
-   *   with a dash
-   */
-  constructor(argv: readonly string[], options: Options, takesCommand: boolean) {
+  /** @throws {UsageError} if they are not as the help of the command says */
+  constructor(command: string, argv: readonly string[]) {
     const [own, rest] = splitAtDashes(argv);
-    const { values, positionals } = parse(own, options);
+    const { values, positionals } = parse(command, own);
+    const synopsis = synopsisOf(command);
+    const takesCommand = synopsis.includes(' -- COMMAND');
     this.#values = values;
+    // After `--` a name may begin with a dash.
     this.positionals = takesCommand ? positionals : [...positionals, ...(rest ?? [])];
     this.command = takesCommand ? rest : undefined;
+    const names = synopsis.replace(/ -- COMMAND.*|\[OPTION…\] ?/g, '').match(/\[.*?\]|\S+/g) ?? [];
+    const least = names.filter((name) => !name.startsWith('[')).length;
+    const given = this.positionals.length;
+    if (given >= least && given <= names.length) return;
+    throw new UsageError(`expected: redsem ${command} ${synopsis}`);
   }
 
   flag(name: string): boolean {
@@ -96,40 +79,17 @@ export function splitAtDashes(
   return end < 0 ? [argv] : [argv.slice(0, end), argv.slice(end + 1)];
 }
 
-function parse(argv: readonly string[], options: Options) {
-  const config = Object.fromEntries(
-    optionsIn(options).map(({ name, short, value, multiple }) => {
-      const type: 'string' | 'boolean' = value === undefined ? 'boolean' : 'string';
-      return [name, { type, multiple, ...(short !== undefined && { short }) }];
-    }),
-  );
+function parse(command: string, argv: readonly string[]) {
+  const options = Object.fromEntries(optionsOf(command).map((option) => [option.name, option]));
   try {
-    return parseArgs({ args: [...argv], options: config, allowPositionals: true });
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     // Node's advice on values with a dash is longer than the error.
-    throw new UsageError(error.message.split(/\.\s/)[0] ?? error.message);
+    const [message] = error.message.split(/\.\s/);
+    throw new UsageError(`${message}; see redsem ${command} --help`);
   }
 }
 
-/** A line of a table in the help: a word and its meaning. */
-export type HelpRow = readonly [head: string, text: string];
-
-export interface Command {
-  /** The arguments, as the first line of the help shows them. */
-  readonly synopsis: string;
-  /** A line for the list of commands. */
-  readonly summary: string;
-  readonly description: string;
-  /** The tables after the description, by their titles. */
-  readonly tables?: Readonly<Record<string, readonly HelpRow[]>>;
-  readonly options: Options;
-  /** The effect of each example, by its command line. */
-  readonly examples: Readonly<Record<string, string>>;
-  /** How many arguments the command takes beside its options. */
-  readonly arguments: readonly [min: number, max: number];
-  /** Whether `--` and a command line follow. */
-  readonly takesCommand?: boolean;
-  /** Resolves with the exit code; undefined: 0. */
-  run(args: Arguments): Promise<number | void>;
-}
+/** Runs a command; resolves with the exit code, undefined: 0. */
+export type Command = (args: Arguments) => Promise<number | void>;

@@ -1,6 +1,6 @@
-import type { Cluster, Redis } from 'ioredis';
+import type * as Ioredis from 'ioredis';
 import type { RedisTarget } from '../index.js';
-import { UnavailableError } from './failure.js';
+import { EXIT, Failure } from './failure.js';
 import type { ClientPackage, ServerAddress, ServerSettings } from './server-options.js';
 import { CONNECT_TIME } from './with-timeout.js';
 
@@ -31,24 +31,19 @@ function reconnectDelay(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 10), 2000);
 }
 
-/** @throws {UnavailableError} if the package lacks one of the functions */
+/** @throws {Failure} if the package lacks one of the functions */
 function assertInterface<T>(
   name: ClientPackage,
   client: unknown,
   functions: readonly (keyof T)[],
 ): asserts client is T {
   if (functions.every((each) => typeof Reflect.get(Object(client), each) === 'function')) return;
-  throw new UnavailableError(`the package ${name} has another interface`);
+  throw new Failure(EXIT.unavailable, `the package ${name} has another interface`);
 }
 
-/** Versions 5 and 6. Types only, because the package need not be installed. */
-interface Ioredis {
-  readonly Redis: typeof Redis;
-  readonly Cluster: typeof Cluster;
-}
-
+/** For versions 5 and 6. */
 export function ioredisAdapter(ioredis: unknown): ClientAdapter {
-  assertInterface<Ioredis>('ioredis', ioredis, ['Redis', 'Cluster']);
+  assertInterface<typeof Ioredis>('ioredis', ioredis, ['Redis', 'Cluster']);
   return (pending) => {
     const { cluster, addresses } = pending.settings;
     const nodes = addresses.map(endpointOf);
@@ -71,7 +66,7 @@ export function ioredisAdapter(ioredis: unknown): ClientAdapter {
 
 /** The client's `connect` succeeds even if the server refuses the login or the database. */
 async function connectOne(
-  client: Pick<Redis, 'connect' | 'ping' | 'select'>,
+  client: Pick<Ioredis.Redis, 'connect' | 'ping' | 'select'>,
   { settings: { addresses } }: Pending,
 ): Promise<void> {
   const [{ database }] = addresses;

@@ -1,5 +1,5 @@
 import { printable } from './output.js';
-import { fit, type Line, padded, restyled, type Span, widthOf } from './style.js';
+import { atBothEnds, fit, type Line, padded, restyled, type Span, widthOf } from './style.js';
 
 /** A column of a table of `Row`s. */
 export interface Column<Row> {
@@ -76,9 +76,8 @@ function spanOf(cell: string | Span): Span {
 
 function paddedCell(cell: string | Span, size: number, isNumber = false): Line {
   const { text, style } = spanOf(cell);
-  const shown = fit(text, size);
-  const gap = { text: ' '.repeat(Math.max(0, size - widthOf(shown))) };
-  return isNumber ? [gap, { text: shown, style }] : [{ text: shown, style }, gap];
+  const shown = [{ text: fit(text, size), style }];
+  return isNumber ? atBothEnds([], shown, size) : padded(shown, size);
 }
 
 /** The size of the screen, or of a section of it. */

@@ -2,23 +2,23 @@ import { createRequire } from 'node:module';
 import { nearest } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { Arguments, type Command, splitAtDashes } from './arguments.js';
-import { COMMON_OPTIONS } from './server-options.js';
-import { commandHelp, errorEntries, errorHelp, mainHelp } from './help.js';
+import { errorEntries, errorHelp } from './error-help.js';
 import { EXIT, UsageError } from './failure.js';
+import { helpOf } from './help.js';
 import { print, report } from './output.js';
 
 /** A command is loaded when it is needed: a process needs one, and shells start many. */
 const COMMANDS = new Map<string, () => Promise<Command>>([
-  ['run', async () => (await import('./commands/run.js')).runCommand],
-  ['status', async () => (await import('./commands/show.js')).statusCommand],
-  ['list', async () => (await import('./commands/show.js')).listCommand],
-  ['watch', async () => (await import('./commands/watch.js')).watchCommand],
-  ['web', async () => (await import('./commands/web.js')).webCommand],
-  ['limit', async () => (await import('./commands/changes.js')).limitCommand],
-  ['rate', async () => (await import('./commands/changes.js')).rateCommand],
-  ['budget', async () => (await import('./commands/changes.js')).budgetCommand],
-  ['revoke', async () => (await import('./commands/changes.js')).revokeCommand],
-  ['completion', async () => (await import('./commands/completion.js')).completionOf(allCommands)],
+  ['run', async () => (await import('./commands/run.js')).run],
+  ['status', async () => (await import('./commands/show.js')).status],
+  ['list', async () => (await import('./commands/show.js')).list],
+  ['watch', async () => (await import('./commands/watch.js')).watch],
+  ['web', async () => (await import('./commands/web.js')).web],
+  ['limit', async () => (await import('./commands/changes.js')).limit],
+  ['rate', async () => (await import('./commands/changes.js')).rate],
+  ['budget', async () => (await import('./commands/changes.js')).budget],
+  ['revoke', async () => (await import('./commands/changes.js')).revoke],
+  ['completion', async () => (await import('./commands/completion.js')).completion],
 ]);
 
 /** Runs the program and resolves with its exit code; never rejects. */
@@ -35,49 +35,26 @@ async function dispatch([word, ...argv]: readonly string[]): Promise<number | vo
   const isHelp = word === 'help' || word === '--help' || word === '-h';
   const name = word === 'help' ? argv[0] : word;
   if (name === undefined || (isHelp && word !== 'help')) {
-    const help = mainHelp(await allCommands());
-    if (isHelp) return print(help);
-    process.stderr.write(help);
+    if (isHelp) return print(helpOf());
+    process.stderr.write(helpOf());
     return EXIT.usage;
   }
   const ofCode = word === 'help' ? helpOfCode(name) : undefined;
   if (ofCode !== undefined) return print(ofCode);
-  const command = await find(name);
-  // Before the other arguments are checked: with --help they may be wrong.
-  if (isHelp || asksForHelp(argv)) return print(commandHelp(name, command));
-  return command.run(parse(name, command, argv));
-}
-
-async function allCommands(): Promise<Map<string, Command>> {
-  const all = [...COMMANDS].map(async ([name, load]) => [name, await load()] as const);
-  return new Map(await Promise.all(all));
-}
-
-function parse(name: string, command: Command, argv: readonly string[]): Arguments {
-  const { options, synopsis, takesCommand = false } = command;
-  let args: Arguments;
-  try {
-    args = new Arguments(argv, { ...options, ...COMMON_OPTIONS }, takesCommand);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message}; see redsem ${name} --help`);
+  const load = COMMANDS.get(name);
+  if (load === undefined) {
+    const message = `no command is called ${withHint(name, COMMANDS)}`;
+    throw new UsageError(`${message}; redsem --help lists them`);
   }
-  const [min, max] = command.arguments;
-  const given = args.positionals.length;
-  if (given >= min && given <= max) return args;
-  throw new UsageError(`expected: redsem ${name} ${synopsis}`);
+  // Before the other arguments are checked: with --help they may be wrong.
+  if (isHelp || asksForHelp(argv)) return print(helpOf(name));
+  const args = new Arguments(name, argv);
+  return (await load())(args);
 }
 
 function asksForHelp(argv: readonly string[]): boolean {
   const [own] = splitAtDashes(argv);
   return own.includes('--help') || own.includes('-h');
-}
-
-function find(name: string): Promise<Command> {
-  const load = COMMANDS.get(name);
-  if (load !== undefined) return load();
-  const message = `no command is called ${withHint(name, COMMANDS)}`;
-  throw new UsageError(`${message}; redsem --help lists them`);
 }
 
 /** The entry of an error or a warning in the reference; undefined if the word is no code. */

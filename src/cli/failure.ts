@@ -43,13 +43,6 @@ export function unexpected(option: string, expected: string, text: string): Usag
   return new UsageError(`${option}: expected ${expected}, got ${quoted(text)}`);
 }
 
-/** The server cannot be reached, or refuses. */
-export class UnavailableError extends Failure {
-  constructor(message: string, cause?: unknown) {
-    super(EXIT.unavailable, message, cause);
-  }
-}
-
 /** An argument that the library refuses is an error of usage. */
 export function throwAsUsage(error: unknown): never {
   const isRefusal = error instanceof TypeError || error instanceof RangeError;
@@ -62,6 +55,15 @@ export function usageOf<T>(call: () => T): T {
     return call();
   } catch (error) {
     return throwAsUsage(error);
+  }
+}
+
+/** The result of a call; undefined if the call fails. */
+export function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
   }
 }
 

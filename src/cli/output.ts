@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
-import { withoutCredentials } from '../arguments/credentials.js';
-import { EXIT, Failure } from './failure.js';
+import { withoutCredentials } from '../arguments/shown.js';
+import { attempt, EXIT, Failure } from './failure.js';
 
 /** Exit code of a program that writes into a pipe without a reader: 128 + SIGPIPE. */
 const BROKEN_PIPE = 141;
@@ -38,11 +38,8 @@ function ignore(): void {}
  * `run` shares the pipe.
  */
 export function complain(message: string): void {
-  try {
-    writeSync(2, `redsem: ${printable(withoutCredentials(message))}\n`);
-  } catch {
-    // The pipe has no reader.
-  }
+  // It fails if the pipe has no reader.
+  attempt(() => writeSync(2, `redsem: ${printable(withoutCredentials(message))}\n`));
 }
 
 /**

@@ -1,21 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import type { Arguments, Options } from './arguments.js';
-import { describe, unexpected, UsageError } from './failure.js';
-
-/** Options of every command. */
-export const COMMON_OPTIONS: Options = {
-  '--url URL …':
-    'redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path; default $REDIS_URL, else redis://127.0.0.1:6379. With --cluster it may be given several times',
-  '--tls': 'use TLS; $NODE_EXTRA_CA_CERTS adds authorities to trust',
-  '--cacert FILE': 'authority to trust instead; with TLS',
-  '--cert FILE': 'certificate to show; with TLS',
-  '--key FILE': 'private key of that certificate',
-  '--cluster': 'the server is a node of a Redis Cluster',
-  '--prefix TEXT': 'start of every key, as in the programs that share them; default redsem',
-  '--client PACKAGE': 'redis or ioredis; default whichever is installed, ioredis where both are',
-  '-h, --help': 'show this',
-};
+import type { Arguments } from './arguments.js';
+import { attempt, describe, unexpected, UsageError } from './failure.js';
 
 /** In the order of preference: ioredis loads in a third of the time. */
 export const CLIENT_PACKAGES = ['ioredis', 'redis'] as const;
@@ -123,9 +109,7 @@ export function showUrl(address: ServerAddress): string {
 }
 
 function decode(source: string, text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new UsageError(`${source}: invalid percent-encoding; write a literal % as %25`);
-  }
+  const decoded = attempt(() => decodeURIComponent(text));
+  if (decoded !== undefined) return decoded;
+  throw new UsageError(`${source}: invalid percent-encoding; write a literal % as %25`);
 }

@@ -1,4 +1,4 @@
-import { UnavailableError } from './failure.js';
+import { EXIT, Failure } from './failure.js';
 
 /** How long connecting may take, in milliseconds. */
 export const CONNECT_TIME = 5000;
@@ -34,7 +34,7 @@ export function withTimeout<T>(
       silence += Math.min(now - looked, 2 * LOOK_EVERY);
       looked = now;
       if (silence < milliseconds && now - started < deadline) timer = wait();
-      else reject(new UnavailableError(`${what}: no answer within ${longest} ms`));
+      else reject(new Failure(EXIT.unavailable, `${what}: no answer within ${longest} ms`));
     };
     let timer = wait();
     promise.then(resolve, reject).finally(() => clearTimeout(timer));

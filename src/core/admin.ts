@@ -1,4 +1,4 @@
-import { checkBudgetRoom } from '../arguments/budgets.js';
+import { checkBudgetRoom } from '../arguments/resolve.js';
 import type * as port from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';

@@ -1,7 +1,7 @@
 import type * as port from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, QueueFullError } from '../errors.js';
-import { type ResolvedAcquire, tooManyPermits } from '../options.js';
+import { type ResolvedAcquire, tooManyPermits } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import type { ValidityWindow } from '../time/server-clock.js';

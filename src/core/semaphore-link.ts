@@ -1,7 +1,7 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
-import type { ResolvedOptions } from '../options.js';
+import type { ResolvedOptions } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';

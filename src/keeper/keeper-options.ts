@@ -1,9 +1,8 @@
 import type { RedisOptions } from 'ioredis';
 import type { RedisClientOptions } from 'redis';
 import { checkOptions } from '../arguments/known-options.js';
-import { milliseconds } from '../arguments/numbers.js';
+import { checkType, milliseconds, typeError } from '../arguments/validation.js';
 import { formatValue } from '../arguments/shown.js';
-import { checkType, typeError } from '../arguments/validation.js';
 import { describe } from '../error-causes.js';
 import { LONGEST_TIMER } from '../time/clock.js';
 

@@ -1,8 +1,8 @@
 import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { checkType } from '../arguments/validation.js';
 import { runHolding } from '../core/use.js';
-import { checkClock, checkFunction, checkPermits } from '../options.js';
-import { type DeadlineOptions, resolveAcquire } from '../options.js';
+import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../arguments/resolve.js';
+import type { DeadlineOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';
@@ -26,9 +26,9 @@ export interface AcquireAllOptions extends DeadlineOptions {
 
 /**
  * Waits for permits of several semaphores, on any backends: all of them or none, within one
- * deadline. Callers that name the semaphores in different orders never deadlock. A semaphore that
- * is given twice is asked once for the permits of both. An empty list gives a handle that holds
- * nothing.
+ * deadline. Callers that name the semaphores in different orders never deadlock. For a semaphore
+ * that is given twice, redsem makes a single request for the permits of both. An empty list gives a
+ * handle that holds nothing.
  * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or
  *   an object
  * @throws {RangeError} when the caller wants more permits of a semaphore than its limit in the
@@ -45,8 +45,7 @@ export async function acquireAll(
   const given = sharesOf(semaphores);
   const { timeout, signal } = resolveAcquire(options, OPTIONS);
   const { clock = systemClock } = typeof options === 'object' ? options : {};
-  const deadline = { clock: checkClock(clock), timeout, signal };
-  const acquisition = new OrderedAcquisition(given, deadline);
+  const acquisition = new OrderedAcquisition(given, { clock: checkClock(clock), timeout, signal });
   await acquisition.acquire();
   const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
   return new CompositeHandle(name, given, acquisition.shares);
@@ -54,8 +53,9 @@ export async function acquireAll(
 
 /**
  * Runs `fn` with permits of all semaphores, then releases the permits, also when `fn` throws.
- * Resolves or rejects as `fn` does. A failed release changes neither: it becomes the `cause` (or
- * `suppressed`) of an error of `fn`, and beside a result it is a `warning` of the semaphore.
+ * Resolves or rejects as `fn` does. A failed release changes neither the result nor the error of
+ * `fn`: it becomes the `cause` (or `suppressed`) of the error, or a `warning` of the semaphore if
+ * `fn` gave a result.
  * @param options as `acquireAll`
  * @throws as `acquireAll`, and what `fn` throws
  */

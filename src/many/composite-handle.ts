@@ -8,7 +8,7 @@ import type { Share } from './ordered-acquisition.js';
 
 /**
  * Several handles as one: held while all of them are held, lost with the first handle that is lost.
- * The other handles then stay held until `release()`, because their work has yet to stop. A
+ * The other handles then stay held until `release()`, because their work must stop first. A
  * composite of no handles holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
@@ -21,9 +21,9 @@ export class CompositeHandle extends LossEmitter {
   readonly handles: readonly Handle[];
   /** Each handle once, in the order in which redsem took them. */
   readonly #taken: readonly Handle[];
-  readonly #abort = new AbortController();
+  /** Made by the first use of `signal` or `lost`. */
+  #abort: AbortController | undefined;
   #lost: HandleLostError | undefined;
-  #watching = false;
   #release: Promise<boolean> | undefined;
 
   /** @internal `taken`: each share once, in the order in which redsem took them. */
@@ -37,8 +37,7 @@ export class CompositeHandle extends LossEmitter {
 
   /** Aborts with the `HandleLostError` of the first permit that is lost. */
   get signal(): AbortSignal {
-    this.#watch();
-    return this.#abort.signal;
+    return this.#watch().signal;
   }
 
   /**
@@ -90,9 +89,9 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Gives all permits back, in the reverse of the order in which redsem took them. They leave in
-   * one turn, so a backend that hangs delays no other. Resolves with true when all permits were
-   * still held. Idempotent.
+   * Gives all permits back, in the reverse of the order in which redsem took them. All releases
+   * leave in one turn of the event loop, so a backend that hangs does not delay the others.
+   * Resolves with true when all permits were still held. Idempotent.
    * @throws {AggregateError} of the errors of the permits that were not given back; see
    *   `Handle.release`
    */
@@ -137,20 +136,21 @@ export class CompositeHandle extends LossEmitter {
 
   // Only after the first use of `signal` or `lost`: a listener for a loss keeps all permits
   // extended, also when the caller drops the handle.
-  #watch(): void {
-    if (this.#watching) return;
-    this.#watching = true;
+  #watch(): AbortController {
+    if (this.#abort !== undefined) return this.#abort;
+    const abort = (this.#abort = new AbortController());
     for (const handle of this.#taken) {
       const { signal } = handle;
       const onLost = (): void => {
         if (!(signal.reason instanceof HandleLostError)) return;
         const loss = this.#noteLoss(handle, signal.reason);
-        this.#abort.abort(loss);
+        abort.abort(loss);
         this.emitLost(loss);
       };
       if (signal.aborted) onLost();
       else onceAborted(signal, onLost);
     }
+    return abort;
   }
 
   /** The composite reports only the first loss, with the handle that was lost. */

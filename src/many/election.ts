@@ -6,15 +6,15 @@ import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Mutex, type MutexOptions, type SemaphoreTarget } from '../mutex.js';
-import { resolveAcquire } from '../options.js';
+import { resolveAcquire } from '../arguments/resolve.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
-/** As for a mutex. */
+/** The options of a mutex, and `again`. */
 export interface ElectionOptions extends MutexOptions {
   /**
-   * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
-   * `close`. Default false.
+   * Whether the object campaigns again by itself each time it loses its leadership, until `resign`
+   * or `close`. Default false.
    */
   readonly again?: boolean | undefined;
 }
@@ -31,7 +31,7 @@ export interface ElectionEvents {
   leader: [leadership: Handle];
   /**
    * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other campaign follows by
-   * itself. The other codes are those of a semaphore, from the mutex underneath.
+   * itself. The other codes are the codes of the mutex underneath.
    */
   warning: [warning: ElectionWarning];
 }

@@ -43,12 +43,10 @@ function hashStripes(bytes: Buffer, end: number): bigint {
   return lanes.reduce((all, lane) => wrap((all ^ round(0n, lane)) * PRIME_1 + PRIME_4), wrap(sum));
 }
 
-function round(lane: bigint, input: bigint): bigint {
-  return wrap(rotate(wrap(lane + input * PRIME_2), 31n) * PRIME_1);
-}
+const round = (lane: bigint, input: bigint): bigint =>
+  wrap(rotate(wrap(lane + input * PRIME_2), 31n) * PRIME_1);
 
-function rotate(value: bigint, bits: bigint): bigint {
-  return wrap(value << bits) | (value >> (64n - bits));
-}
+const rotate = (value: bigint, bits: bigint): bigint =>
+  wrap(value << bits) | (value >> (64n - bits));
 
 const wrap = (value: bigint): bigint => BigInt.asUintN(64, value);

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
-import { checkType } from '../arguments/validation.js';
+import { checkType, text } from '../arguments/validation.js';
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import { ClosedError } from '../errors.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
-import { checkFunction, type CloseOptions, resolveClose, text } from '../options.js';
+import { checkFunction, resolveClose } from '../arguments/resolve.js';
+import type { CloseOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import type { PoolReports, TryUseResult } from '../semaphore-types.js';
 import { inSlices } from '../time/in-slices.js';
@@ -26,8 +27,8 @@ export abstract class KeyedLocks<
   Keys,
   Held extends Handle | CompositeHandle,
   Options,
-  TryOptions extends unknown[],
   Events extends Record<keyof Events, unknown[]>,
+  TryOptions extends unknown[] = [],
 > extends EventEmitter<Events> {
   /** As given to the constructor. */
   readonly name: string;
@@ -58,8 +59,8 @@ export abstract class KeyedLocks<
 
   /**
    * Runs `fn` with a handle, then releases the handle, also when `fn` throws. Resolves or rejects
-   * as `fn` does. A failed release changes neither: it becomes the `cause` (or `suppressed`) of an
-   * error of `fn`, and beside a result it is a `warning`.
+   * as `fn` does. A failed release changes neither the result nor the error of `fn`: it becomes the
+   * `cause` (or `suppressed`) of the error, or a `warning` if `fn` gave a result.
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
@@ -74,7 +75,7 @@ export abstract class KeyedLocks<
 
   /**
    * As `use`, but runs `fn` only if `tryAcquire` gives a handle: for a job that starts on every
-   * replica and must run on one.
+   * replica, but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -89,8 +90,8 @@ export abstract class KeyedLocks<
 
   /**
    * Takes the permits of all keys from their handles at once, also while their work still runs.
-   * With `drain`, holders first have that time to release them. Otherwise it is as `close` of a
-   * semaphore: the client stays open.
+   * With `drain`, holders first have `drain` milliseconds to release their permits. Otherwise it is
+   * as `close` of a semaphore: the client stays open.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

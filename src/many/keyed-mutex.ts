@@ -1,12 +1,11 @@
 import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
 import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
-import { integer } from '../arguments/numbers.js';
-import { checkType } from '../arguments/validation.js';
+import { checkType, integer } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
-import type { DeadlineOptions, ResolvedOptions } from '../options.js';
-import { resolveAcquire, resolveOptions } from '../options.js';
+import type { DeadlineOptions } from '../options.js';
+import { resolveAcquire, type ResolvedOptions, resolveOptions } from '../arguments/resolve.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { KeyedHandle } from './composite-handle.js';
 import { stripeOf } from './key-stripes.js';
@@ -43,7 +42,7 @@ export interface KeyedMutexEvents {
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
    * day, and such keyed mutexes do not exclude each other. redsem looks for it when the first keys
    * are held, and every twelve hours. Emitted once. Not on a quorum.
-   * The other codes are those of a `KeyedSemaphore`.
+   * The other codes are the codes of a `KeyedSemaphore`.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -59,21 +58,14 @@ const HALF_DAY = 43_200_000;
 export type Keys = string | readonly string[];
 
 /**
- * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
- * so callers that name them in different orders never deadlock. A holder of a key that asks for
- * another key in a second call may deadlock: take all keys in one call.
+ * A mutex for each key. A call takes many keys in one global order, all or none within one
+ * deadline, so callers that name keys in different orders never deadlock. A holder of a key that
+ * asks for another key in a second call may deadlock: take all keys in one call.
  */
-export class KeyedMutex extends KeyedLocks<
-  Keys,
-  KeyedHandle,
-  KeyedAcquireOptions,
-  [],
-  KeyedMutexEvents
-> {
+export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, KeyedMutexEvents> {
   readonly #resolved: ResolvedOptions;
   readonly #stripes: number | undefined;
   #stripesNotedAt = -Infinity;
-  #otherStripes: number | undefined;
 
   /**
    * @param target as for a `Semaphore`
@@ -112,8 +104,8 @@ export class KeyedMutex extends KeyedLocks<
   }
 
   /**
-   * One try: null when a key is not free, or other requests wait for it. The keys that were taken
-   * are then given back already.
+   * Tries once. Gives null when a key is not free, or when other requests wait for it. By then
+   * redsem has given back the keys that it took.
    * @throws {TypeError | RangeError} for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -153,24 +145,21 @@ export class KeyedMutex extends KeyedLocks<
   }
 
   async #compareStripes(): Promise<void> {
-    const own = this.#stripes ?? 0;
     const { clock, prefix } = this.#resolved;
     const now = clock.monotonic();
-    if (now - this.#stripesNotedAt > HALF_DAY) {
-      this.#stripesNotedAt = now;
-      const key = { prefix, name: `keyed:${this.name}` };
-      try {
-        const noted = await backendOf(this.target).noteStripes?.(key, own);
-        this.#otherStripes = noted?.find((stripes) => stripes !== own);
-      } catch {
-        // The caller holds its keys all the same.
-        this.#otherStripes = undefined;
-      }
-    }
-    if (this.#otherStripes === undefined) return;
-    const [mine, others] = [this.#stripes ?? 'no', this.#otherStripes || 'none'];
-    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
-    this.report({ code: 'STRIPES_MISMATCH', message });
+    if (now - this.#stripesNotedAt <= HALF_DAY) return;
+    this.#stripesNotedAt = now;
+    const own = this.#stripes ?? 0;
+    const key = { prefix, name: `keyed:${this.name}` };
+    // If it fails, the caller holds its keys all the same.
+    const noted = await backendOf(this.target)
+      .noteStripes?.(key, own)
+      .catch(() => []);
+    const other = noted?.find((stripes) => stripes !== own);
+    if (other === undefined) return;
+    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${own || 'no'} stripes here and ${other || 'none'} elsewhere: the two do not exclude each other`;
+    // A listener may come later.
+    if (!this.report({ code: 'STRIPES_MISMATCH', message })) this.#stripesNotedAt = -Infinity;
   }
 
   /**

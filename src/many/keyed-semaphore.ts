@@ -3,13 +3,13 @@ import { quoted } from '../arguments/shown.js';
 import { backendOf } from '../clients.js';
 import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
-import { type AcquireOptions, checkLimit, resolveOptions } from '../options.js';
-import type { SemaphoreOptions, TryAcquireOptions } from '../options.js';
+import type { AcquireOptions, SemaphoreOptions, TryAcquireOptions } from '../options.js';
+import { checkLimit, resolveOptions } from '../arguments/resolve.js';
 import type { Semaphore } from '../semaphore.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { KeyedLocks } from './keyed-locks.js';
 
-/** The options of a `KeyedSemaphore`: those of a semaphore, with another `limit`, and `name`. */
+/** The options of a semaphore, with another `limit`, and `name`. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
    * How many permits each key has: an integer, minimum 1; with a `rate` also Infinity. A function
@@ -51,8 +51,8 @@ export class KeyedSemaphore extends KeyedLocks<
   string,
   Handle,
   AcquireOptions,
-  [options?: TryAcquireOptions],
-  KeyedSemaphoreEvents
+  KeyedSemaphoreEvents,
+  [options?: TryAcquireOptions]
 > {
   readonly #limit: number | ((key: string) => number);
   readonly #hasRate: boolean;
@@ -76,7 +76,7 @@ export class KeyedSemaphore extends KeyedLocks<
    * @param key 1 to 512 bytes, less `keyed:<name>:`
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or
    *   `AcquireOptions`
-   * @throws {TypeError | RangeError} for a wrong key or option, and where the limit function gives
+   * @throws {TypeError | RangeError} for a wrong key or option, and when the limit function gives
    *   no integer of 1 or more
    * @throws what the limit function throws
    * @throws as `acquire` of a semaphore
@@ -86,7 +86,8 @@ export class KeyedSemaphore extends KeyedLocks<
   }
 
   /**
-   * One try, in one round trip: null when no permit of the key is free or other requests wait.
+   * Tries once, in one round trip. Gives null when no permit of the key is free, or when other
+   * requests wait for it.
    * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
    */
   async tryAcquire(key: string, options?: TryAcquireOptions): Promise<Handle | null> {
@@ -94,14 +95,10 @@ export class KeyedSemaphore extends KeyedLocks<
   }
 
   #semaphoreOf(key: string): Semaphore {
-    return this.semaphore(this.nameOf('key', key), this.#limitOf(key));
-  }
-
-  #limitOf(key: string): number {
-    if (typeof this.#limit === 'number') return this.#limit;
-    const limit: unknown = this.#limit(key);
+    const name = this.nameOf('key', key);
+    const limit: unknown = typeof this.#limit === 'function' ? this.#limit(key) : this.#limit;
     // The check below refuses an async function, and then its rejection is no news.
     if (limit instanceof Promise) limit.catch(() => undefined);
-    return checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate);
+    return this.semaphore(name, checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate));
   }
 }

@@ -13,11 +13,8 @@ export abstract class OneSemaphoreLock<
   protected constructor(semaphore: Semaphore) {
     super();
     this.#semaphore = semaphore;
-    onceListened(this, 'warning', () => {
-      semaphore.on('warning', (warning) =>
-        EventEmitter.prototype.emit.call(this, 'warning', warning),
-      );
-    });
+    const emit = EventEmitter.prototype.emit.bind(this, 'warning');
+    onceListened(this, 'warning', () => semaphore.on('warning', emit));
   }
 
   /** The name of the lock and of its semaphore. */

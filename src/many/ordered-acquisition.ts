@@ -23,7 +23,7 @@ export interface AcquisitionDeadline {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The time of the acquisition is over; its caller gets an `AcquireTimeoutError`. */
+/** The time of the acquisition was over before the answer to a call. */
 class DeadlineExceeded extends Error {}
 
 /** How many shares are tried together after a wait; doubled after each round without a wait. */
@@ -49,6 +49,8 @@ export class OrderedAcquisition {
   /** Ends every call under way: at the deadline, with the caller's signal, after a final error. */
   readonly #end = new AbortController();
   #attempts = 0;
+  /** When the last call left. */
+  #sent = 0;
 
   /**
    * @throws {RangeError} when two semaphores have the same name: no order that all processes share
@@ -96,7 +98,9 @@ export class OrderedAcquisition {
       signal?.throwIfAborted();
       return await work();
     } catch (reason) {
-      const error = reason instanceof DeadlineExceeded ? this.#timeoutError() : reason;
+      const isOver = reason instanceof DeadlineExceeded;
+      if (isOver) this.lastError ??= new CallTimeoutError(clock.monotonic() - this.#sent);
+      const error = isOver ? this.#timeoutError() : reason;
       // The caller does not wait for it: its rejection is due now.
       void this.#giveBack(this.shares);
       throw error;
@@ -108,8 +112,8 @@ export class OrderedAcquisition {
 
   /** True: all permits are held. False: a permit was not free, and none is held. */
   async #tryInOneCall(): Promise<boolean | 'unable'> {
-    const sent = this.#deadline.clock.monotonic();
     const { signal } = this.#end;
+    this.#sent = this.#deadline.clock.monotonic();
     try {
       const handles = await Semaphore.tryTogether(this.shares, signal);
       if (handles === 'unable') return handles;
@@ -118,17 +122,12 @@ export class OrderedAcquisition {
       return handles !== null;
     } catch (error) {
       this.#attempts += 1;
-      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || signal.aborted) throw error;
       this.lastError = error.cause ?? error;
-      // Tries for each share alone show which semaphore failed, and may succeed.
-      return this.#isSilent ? false : 'unable';
+      // Tries for each share alone show which semaphore failed, and may succeed. Without an answer
+      // they would take as long again.
+      return this.lastError instanceof CallTimeoutError ? false : 'unable';
     }
-  }
-
-  /** No answer ends a single try: another try would take as long again. */
-  get #isSilent(): boolean {
-    return this.lastError instanceof CallTimeoutError;
   }
 
   /**
@@ -136,6 +135,7 @@ export class OrderedAcquisition {
    * An impatient try begins with the first share alone, as every other does: one gets through.
    */
   async #takeInOrder(isPatient: boolean): Promise<boolean> {
+    const { clock, timeout } = this.#deadline;
     let window = isPatient ? this.shares.length : 1;
     for (;;) {
       const lost = this.shares.filter(({ handle }) => handle?.held === false);
@@ -145,14 +145,18 @@ export class OrderedAcquisition {
       if (missing.length === 0) return true;
       const first = missing.slice(0, window);
       // A single share is waited for at once.
-      if (first.length > 1) await this.#tryEach(first);
+      const tries = first.length > 1 ? first.map((share) => this.#take(share)) : [];
+      const outcomes = await Promise.allSettled(tries);
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       const busy = first.find(({ handle }) => handle === undefined);
       window = isPatient ? 2 * window : Infinity;
       if (busy === undefined) continue;
-      if (this.#isSilent && !isPatient) return false;
+      if (this.lastError instanceof CallTimeoutError && !isPatient) return false;
       const givingBack = this.#giveBack(this.shares.slice(this.shares.indexOf(busy)));
       if (isPatient) {
-        await this.#wait(busy);
+        const left = this.#started + timeout - clock.monotonic();
+        // The semaphore's own timeout ends it, because the error of that has a cause.
+        if (left <= 0 || !(await this.#take(busy, left))) throw this.#timeoutError();
         window = SMALL_WINDOW;
       } else {
         await givingBack;
@@ -161,16 +165,11 @@ export class OrderedAcquisition {
     }
   }
 
-  async #tryEach(shares: readonly Share[]): Promise<void> {
-    const outcomes = await Promise.allSettled(shares.map((share) => this.#take(share)));
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  }
-
   /** By default one try. */
   async #take(share: Share, timeout = 0): Promise<boolean> {
     const { semaphore, permits } = share;
     const { signal } = timeout === 0 ? this.#end : this.#deadline;
-    const sent = this.#deadline.clock.monotonic();
+    this.#sent = this.#deadline.clock.monotonic();
     if (timeout === 0) this.#attempts += 1;
     try {
       share.handle = await semaphore.acquire({ timeout, permits, signal });
@@ -181,23 +180,10 @@ export class OrderedAcquisition {
         this.lastError = error.cause ?? this.lastError;
         return false;
       }
-      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       // The tries beside it are no longer wanted.
       this.#end.abort(error);
       throw error;
     }
-  }
-
-  /** The deadline has come before the answer to a call. */
-  #noteSilence(sent: number): void {
-    this.lastError ??= new CallTimeoutError(this.#deadline.clock.monotonic() - sent);
-  }
-
-  async #wait(share: Share): Promise<void> {
-    const left = this.#started + this.#deadline.timeout - this.#deadline.clock.monotonic();
-    // The semaphore's own timeout ends it, because the error of that has a cause.
-    if (left > 0 && (await this.#take(share, left))) return;
-    throw new DeadlineExceeded();
   }
 
   /**
@@ -213,12 +199,10 @@ export class OrderedAcquisition {
   #timeoutError(): AcquireTimeoutError {
     const { clock, timeout } = this.#deadline;
     const missing = this.shares.find(({ handle }) => handle === undefined);
-    const name = missing?.semaphore.name ?? '';
+    const { name = '', heldHere }: Partial<Semaphore> = missing?.semaphore ?? {};
     const waited = clock.monotonic() - this.#started;
-    return new AcquireTimeoutError(
-      { name, timeout, waited, attempts: this.#attempts, heldHere: missing?.semaphore.heldHere },
-      this.lastError,
-    );
+    const facts = { name, timeout, waited, attempts: this.#attempts, heldHere };
+    return new AcquireTimeoutError(facts, this.lastError);
   }
 }
 
@@ -231,7 +215,6 @@ function inOrder(shares: ReadonlySet<Share>): Share[] {
   named.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
   const twice = named.find(({ bytes }, i) => named[i + 1]?.bytes.equals(bytes) === true);
   if (twice === undefined) return named.map(({ share }) => share);
-  throw rangeError(
-    `semaphores: expected one semaphore of each name, got two of ${JSON.stringify(twice.share.semaphore.name)}`,
-  );
+  const name = JSON.stringify(twice.share.semaphore.name);
+  throw rangeError(`semaphores: expected one semaphore of each name, got two of ${name}`);
 }

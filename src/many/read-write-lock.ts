@@ -1,12 +1,11 @@
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
-import { integer } from '../arguments/numbers.js';
-import { checkType, rangeError } from '../arguments/validation.js';
+import { checkType, integer, rangeError } from '../arguments/validation.js';
 import { MOST_PERMITS } from '../backends/protocol.js';
 import { runHolding } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
-import { type AcquireOptions, checkFunction, resolveAcquire } from '../options.js';
-import type { SemaphoreOptions, WaitOptions } from '../options.js';
+import type { AcquireOptions, SemaphoreOptions, WaitOptions } from '../options.js';
+import { checkFunction, resolveAcquire } from '../arguments/resolve.js';
 import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
@@ -32,8 +31,8 @@ const DEFAULT_LIMIT = 1000;
 /**
  * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
  * Requests are served in order of arrival, so later readers wait behind a waiting writer. Neither
- * readers nor writers starve, unless some have a higher `priority`. On several masters there is no
- * queue: there a writer can starve.
+ * readers nor writers starve, unless other requests have a higher `priority`. On several masters
+ * there is no queue: there a writer can starve.
  *
  * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
  * A holder whose lease is lost may still read or write until it reads its handle; compare the

@@ -1,4 +1,3 @@
-import { describe } from '../error-causes.js';
 import { isRedsemError } from '../errors.js';
 
 /** Names of attributes, by https://opentelemetry.io/docs/specs/semconv/general/naming/. */
@@ -29,10 +28,6 @@ export function requestErrorType(error: unknown): string {
   const known = isRedsemError(error) || error instanceof DOMException;
   const badArgument = error instanceof TypeError || error instanceof RangeError;
   return known || badArgument ? error.name : '_OTHER';
-}
-
-export function errorMessage(error: unknown): string {
-  return describe(error);
 }
 
 /** Instruments and attributes have durations in seconds. */

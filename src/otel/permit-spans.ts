@@ -1,30 +1,10 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { safeCause } from '../arguments/safe-cause.js';
-import { withoutCredentials } from '../arguments/credentials.js';
-import type {
-  AcquireContext,
-  ExtendMessage,
-  GrantMessage,
-  LostMessage,
-  ReleaseMessage,
-} from '../telemetry.js';
-import {
-  ATTEMPTS,
-  ERROR_TYPE,
-  errorMessage,
-  errorType,
-  FENCING_TOKEN,
-  LOST_REASON,
-  PERMITS,
-  requestErrorType,
-  seconds,
-  SEMAPHORE_NAME,
-  SLOTS,
-  TICKET_ID,
-  TIMEOUT,
-  WAITED,
-} from './attributes.js';
+import { withoutCredentials } from '../arguments/shown.js';
+import { describe } from '../error-causes.js';
+import type * as telemetry from '../telemetry-messages.js';
+import * as attribute from './attributes.js';
 import { type EndedAcquire, Subscriptions } from './subscriptions.js';
 
 interface Acquiring {
@@ -40,9 +20,9 @@ interface Acquiring {
 export class PermitSpans {
   readonly #tracer: Tracer;
   readonly #subscriptions = new Subscriptions();
-  readonly #acquiring = new Map<AcquireContext, Acquiring>();
+  readonly #acquiring = new Map<telemetry.AcquireContext, Acquiring>();
   /** By ticket id: a grant of which the caller does not know yet. */
-  readonly #granted = new Map<string, GrantMessage>();
+  readonly #granted = new Map<string, telemetry.GrantMessage>();
   /** By ticket id. */
   readonly #holds = new Map<string, Span>();
 
@@ -72,15 +52,16 @@ export class PermitSpans {
     on.on('redsem:drop', ({ id }) => this.#endHold(id, 'dropped'));
   }
 
-  #onAcquire(call: AcquireContext): void {
+  #onAcquire(call: telemetry.AcquireContext): void {
     const { name, permits, timeout } = call;
     const parent = context.active();
     const attributes: Attributes = {
-      [SEMAPHORE_NAME]: withoutCredentials(name),
-      [PERMITS]: permits,
+      [attribute.SEMAPHORE_NAME]: withoutCredentials(name),
+      [attribute.PERMITS]: permits,
     };
     // A call without a limit has no such attribute, because exporters cannot write Infinity.
-    if (Number.isFinite(timeout)) attributes[TIMEOUT] = seconds(Number(timeout));
+    if (Number.isFinite(timeout))
+      attributes[attribute.TIMEOUT] = attribute.seconds(Number(timeout));
     const options = { kind: SpanKind.INTERNAL, attributes };
     const span = this.#tracer.startSpan('redsem acquire', options, parent);
     this.#acquiring.set(call, { span, parent });
@@ -93,55 +74,58 @@ export class PermitSpans {
     const { span, parent } = acquiring;
     const { result, error } = ended;
     const grant = result === undefined || result === null ? undefined : this.#take(result.id);
-    if (result === undefined) fail(span, requestErrorType(error), error);
+    if (result === undefined) fail(span, attribute.requestErrorType(error), error);
     if (grant !== undefined) {
       const { waited, attempts } = grant;
-      span.setAttributes({ [WAITED]: seconds(waited), [ATTEMPTS]: attempts });
+      span.setAttributes({
+        [attribute.WAITED]: attribute.seconds(waited),
+        [attribute.ATTEMPTS]: attempts,
+      });
       this.#startHold(grant, parent, span);
     }
     span.end();
   }
 
-  #onGrant(grant: GrantMessage): void {
+  #onGrant(grant: telemetry.GrantMessage): void {
     // No call acquired an adopted permit.
     if (grant.attempts === 0) this.#startHold(grant, context.active());
     else this.#granted.set(grant.id, grant);
   }
 
-  #onExtend({ id, error }: ExtendMessage): void {
+  #onExtend({ id, error }: telemetry.ExtendMessage): void {
     if (error === undefined) return;
     const attributes = {
-      'exception.type': errorType(error),
-      'exception.message': errorMessage(error),
+      'exception.type': attribute.errorType(error),
+      'exception.message': describe(error),
     };
     this.#holds.get(id)?.addEvent('redsem extension failed', attributes);
   }
 
-  #onLost({ id, reason }: LostMessage): void {
-    this.#holds.get(id)?.setAttribute(LOST_REASON, reason);
+  #onLost({ id, reason }: telemetry.LostMessage): void {
+    this.#holds.get(id)?.setAttribute(attribute.LOST_REASON, reason);
     this.#endHold(id, reason === 'closed' ? undefined : reason);
   }
 
-  #onRelease({ id, released, error }: ReleaseMessage): void {
+  #onRelease({ id, released, error }: telemetry.ReleaseMessage): void {
     if (released) this.#endHold(id, undefined);
     else if (error === undefined) this.#endHold(id, 'expired');
-    else this.#endHold(id, errorType(error), error);
+    else this.#endHold(id, attribute.errorType(error), error);
   }
 
-  #take(id: string): GrantMessage | undefined {
+  #take(id: string): telemetry.GrantMessage | undefined {
     const grant = this.#granted.get(id);
     this.#granted.delete(id);
     return grant;
   }
 
-  #startHold(grant: GrantMessage, parent: Context, acquired?: Span): void {
+  #startHold(grant: telemetry.GrantMessage, parent: Context, acquired?: Span): void {
     const { name, id, slots, fencingToken } = grant;
     const attributes = {
-      [SEMAPHORE_NAME]: withoutCredentials(name),
-      [TICKET_ID]: id,
-      [PERMITS]: slots.length,
-      [SLOTS]: [...slots],
-      [FENCING_TOKEN]: fencingToken,
+      [attribute.SEMAPHORE_NAME]: withoutCredentials(name),
+      [attribute.TICKET_ID]: id,
+      [attribute.PERMITS]: slots.length,
+      [attribute.SLOTS]: [...slots],
+      [attribute.FENCING_TOKEN]: fencingToken,
     };
     const links = acquired === undefined ? [] : [{ context: acquired.spanContext() }];
     const options = { kind: SpanKind.INTERNAL, attributes, links };
@@ -161,12 +145,12 @@ export class PermitSpans {
 }
 
 function fail(span: Span, type: string, error: unknown): void {
-  span.setAttribute(ERROR_TYPE, type);
+  span.setAttribute(attribute.ERROR_TYPE, type);
   if (error === undefined) {
     span.setStatus({ code: SpanStatusCode.ERROR, message: type });
     return;
   }
-  span.setStatus({ code: SpanStatusCode.ERROR, message: errorMessage(error) });
+  span.setStatus({ code: SpanStatusCode.ERROR, message: describe(error) });
   const safe = safeCause(error);
   if (safe instanceof Error) span.recordException(safe);
 }

@@ -1,5 +1,5 @@
 import type { BatchObservableCallback, Meter } from '@opentelemetry/api';
-import { withoutCredentials } from '../arguments/credentials.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import { heldByGroup } from '../held-by-group.js';
 import type { SemaphoreLike } from '../interfaces.js';
 import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';

@@ -1,35 +1,26 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type {
-  AcquireContext,
-  DropMessage,
-  ExtendMessage,
-  GrantMessage,
-  LostMessage,
-  MismatchMessage,
-  ReleaseMessage,
-  WaitMessage,
-} from '../telemetry.js';
+import type * as telemetry from '../telemetry-messages.js';
 
 /**
  * A call that has ended. `result` is a handle, null if no permit was free, undefined after an
  * error.
  */
-export interface EndedAcquire extends AcquireContext {
+export interface EndedAcquire extends telemetry.AcquireContext {
   readonly result?: { readonly id: string } | null;
   readonly error?: unknown;
 }
 
 /** Channels by their names, so that every copy of the package in a process is heard. */
 interface Messages {
-  'tracing:redsem:acquire:start': AcquireContext;
+  'tracing:redsem:acquire:start': telemetry.AcquireContext;
   'tracing:redsem:acquire:asyncStart': EndedAcquire;
-  'redsem:wait': WaitMessage;
-  'redsem:grant': GrantMessage;
-  'redsem:extend': ExtendMessage;
-  'redsem:lost': LostMessage;
-  'redsem:release': ReleaseMessage;
-  'redsem:drop': DropMessage;
-  'redsem:mismatch': MismatchMessage;
+  'redsem:wait': telemetry.WaitMessage;
+  'redsem:grant': telemetry.GrantMessage;
+  'redsem:extend': telemetry.ExtendMessage;
+  'redsem:lost': telemetry.LostMessage;
+  'redsem:release': telemetry.ReleaseMessage;
+  'redsem:drop': telemetry.DropMessage;
+  'redsem:mismatch': telemetry.MismatchMessage;
 }
 
 interface Heard {

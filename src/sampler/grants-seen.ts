@@ -32,30 +32,20 @@ export class GrantsSeen {
   }
 }
 
+/** When each waiting request arrived, by its id. */
+export type Arrivals = ReadonlyMap<string, number>;
+
+/** The arrivals that a look found, on the clock of `now`. */
+export function arrivalsOf({ waiters }: InspectReply, now: number): Arrivals {
+  return new Map(waiters.map(({ id, waitingFor }) => [id, now - waitingFor]));
+}
+
 /**
- * Measures how long requests of a semaphore waited that were granted between two looks. The wait of
- * a request that a look found waiting is known by its id, to within the time of a reply. A request
- * that no look found has waited for less than the time between two looks, and counts as 0.
+ * How long a request waited that was granted between two looks. The wait of a request that the
+ * earlier look found waiting is known by its id, to within the time of a reply. A request that no
+ * look found has waited for less than the time between two looks, and counts as 0.
  */
-export class WaitsSeen {
-  #waiting: ReadonlyMap<string, number> = new Map();
-  #at: number | undefined;
-
-  /**
-   * @param now on a monotonic clock, in milliseconds
-   * @param newTokens the tokens granted since the look before
-   */
-  look({ holders, waiters }: InspectReply, now: number, newTokens: readonly number[]): number[] {
-    const [before, tokens] = [this.#at, new Set(newTokens)];
-    const granted = holders.filter(({ fencingToken }) => tokens.has(fencingToken));
-    const waits = before === undefined ? [] : granted.map((holder) => this.#waitOf(holder, now));
-    this.#waiting = new Map(waiters.map(({ id, waitingFor }) => [id, now - waitingFor]));
-    this.#at = now;
-    return waits;
-  }
-
-  #waitOf({ id, heldFor }: HolderState, now: number): number {
-    const arrivedAt = this.#waiting.get(id);
-    return arrivedAt === undefined ? 0 : Math.max(0, now - heldFor - arrivedAt);
-  }
+export function waitOf({ id, heldFor }: HolderState, before: Arrivals, now: number): number {
+  const arrivedAt = before.get(id);
+  return arrivedAt === undefined ? 0 : Math.max(0, now - heldFor - arrivedAt);
 }

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { LostMessage } from '../telemetry.js';
+import type { LostMessage } from '../telemetry-messages.js';
 
 const CHANNEL = 'redsem:lost';
 

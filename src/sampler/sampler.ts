@@ -120,33 +120,25 @@ export class Sampler {
    */
   watch(name: string | undefined, onLook: () => void): () => void {
     const { listeners } = this.#watchOf(name);
-    const listener = (): void => onLook();
-    listeners.add(listener);
+    listeners.add(onLook);
     this.#wake();
     return () => {
-      listeners.delete(listener);
+      listeners.delete(onLook);
       this.#tidy();
     };
   }
 
   /** Resolves after a look that is not old or has failed, or when `signal` aborts. */
   async ask(name: string | undefined, signal: AbortSignal): Promise<void> {
-    if (!signal.aborted && !this.#isFresh(name)) await this.#nextLook(name, signal);
-    if (signal.aborted) return;
-    this.#watchOf(name).until = this.#options.clock.monotonic() + ASKED_MS;
-    this.#tidy();
-  }
-
-  #nextLook(name: string | undefined, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        signal.removeEventListener('abort', end);
-        stop();
-        resolve();
-      };
-      const stop = this.watch(name, end);
-      signal.addEventListener('abort', end);
+    let stop: (() => void) | undefined;
+    await new Promise<void>((resolve) => {
+      if (signal.aborted || this.#isFresh(name)) return resolve();
+      stop = this.watch(name, resolve);
+      signal.addEventListener('abort', () => resolve());
     });
+    if (!signal.aborted) this.#watchOf(name).until = this.#options.clock.monotonic() + ASKED_MS;
+    stop?.();
+    this.#tidy();
   }
 
   #watchOf(name = ALL): Watch {

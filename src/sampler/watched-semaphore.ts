@@ -1,6 +1,6 @@
 import type { InspectReply, Overview, OverviewReply } from '../backends/backend.js';
 import { overviewOf } from '../backends/overview-of.js';
-import { GrantsSeen, WaitsSeen } from './grants-seen.js';
+import { type Arrivals, arrivalsOf, GrantsSeen, waitOf } from './grants-seen.js';
 
 /** The numbers that both kinds of look give. */
 export type Summary = Omit<Overview, 'tokens'>;
@@ -31,7 +31,8 @@ export class WatchedSemaphore {
   /** The time of the last look; undefined: none. */
   seenAt: number | undefined;
   readonly #grants = new GrantsSeen();
-  #waits = new WaitsSeen();
+  /** Undefined: the last look did not show which requests waited. */
+  #arrivals: Arrivals | undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -53,8 +54,7 @@ export class WatchedSemaphore {
   }
 
   seeOverview(reply: OverviewReply, now: number): Found {
-    // The look does not show which requests waited.
-    this.#waits = new WaitsSeen();
+    this.#arrivals = undefined;
     if ('error' in reply) return this.fail(reply.error, now);
     const { tokens, ...summary } = reply;
     this.#see(now, summary);
@@ -64,8 +64,12 @@ export class WatchedSemaphore {
   seeDetail(reply: InspectReply, now: number): Found {
     this.#see(now, overviewOf(reply), reply);
     const tokens = reply.holders.map(({ fencingToken }) => fencingToken);
-    const newTokens = this.#grants.newTokens(tokens, now);
-    return { grants: newTokens.length, waits: this.#waits.look(reply, now, newTokens) };
+    const newTokens = new Set(this.#grants.newTokens(tokens, now));
+    const granted = reply.holders.filter(({ fencingToken }) => newTokens.has(fencingToken));
+    const before = this.#arrivals;
+    this.#arrivals = arrivalsOf(reply, now);
+    const waits = before && granted.map((holder) => waitOf(holder, before, now));
+    return { grants: newTokens.size, waits: waits ?? [] };
   }
 
   /** The semaphore cannot be read. */

@@ -127,13 +127,7 @@ export interface BudgetUse {
 }
 
 /** `GET api/semaphore`, and the event `detail`. */
-export interface Detail {
-  /** When this was sent. */
-  readonly at: number;
-  /** Whether the server answers. */
-  readonly server: ServerState;
-  /** Whether this view may change limits and revoke tickets. */
-  readonly actions: boolean;
+export interface Detail extends Omit<ListSnapshot, 'semaphores' | 'total'> {
   /** As in the list. */
   readonly row: SemaphoreRow;
   /** The used slots, in order; at most 5000. */
@@ -151,9 +145,7 @@ export interface Detail {
 }
 
 /** Body of `POST api/limit`. */
-export interface LimitRequest {
-  /** The semaphore. */
-  readonly name: string;
+export interface LimitRequest extends PauseRequest {
   /** An integer, minimum 0. */
   readonly limit: number;
 }
@@ -165,9 +157,7 @@ export interface PauseRequest {
 }
 
 /** Body of `POST api/revoke`. */
-export interface RevokeRequest {
-  /** The semaphore. */
-  readonly name: string;
+export interface RevokeRequest extends PauseRequest {
   /** The ticket's id, `SlotState.holderId`. */
   readonly ticketId: string;
 }

@@ -1,8 +1,8 @@
 import type { Backend } from '../backends/backend.js';
 import { checkTicketId } from '../backends/ticket-id.js';
 import type { RedisTarget } from '../clients.js';
-import { integer } from '../arguments/numbers.js';
-import { checkName, type SemaphoreOptions } from '../options.js';
+import { checkName, integer } from '../arguments/validation.js';
+import type { SemaphoreOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { Refusal } from './answers.js';
 import type { ChangeReply } from './api-types.js';

@@ -1,7 +1,7 @@
 import { checkOptions } from '../arguments/known-options.js';
 import { formatValue } from '../arguments/shown.js';
-import { checkType, rangeError, typeError } from '../arguments/validation.js';
-import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
+import { checkName, checkType, rangeError, typeError } from '../arguments/validation.js';
+import { checkClock, checkFunction, checkPrefix } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** The options of `webView`. */
@@ -64,7 +64,8 @@ const SHORTEST_TOKEN = 16;
 
 export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, 'prefix basePath actions authorize token hosts origin onError names clock');
-  const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
+  const { actions = false, authorize, onError, token, origin, clock } = options;
+  const hosts = options.hosts === undefined ? undefined : texts('hosts', options.hosts);
   checkType(typeof actions === 'boolean', 'actions', 'true or false', actions);
   if (authorize !== undefined) checkFunction('authorize', authorize);
   if (onError !== undefined) checkFunction('onError', onError);
@@ -74,10 +75,7 @@ export function resolveView(options: WebViewOptions): ResolvedView {
     actions,
     authorize,
     token: token === undefined ? undefined : checkToken(token),
-    hosts:
-      hosts === undefined
-        ? undefined
-        : new Set(texts('hosts', hosts).map((host) => host.toLowerCase())),
+    hosts: hosts && new Set(hosts.map((host) => host.toLowerCase())),
     origin: origin === undefined ? undefined : checkOrigin(text('origin', origin)),
     onError,
     names: texts('names', options.names ?? []).map(checkName),

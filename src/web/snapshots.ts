@@ -3,29 +3,21 @@ import { heldByGroup } from '../held-by-group.js';
 import { shownLimit } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
-import type {
-  Detail,
-  GroupState,
-  ListSnapshot,
-  QueuedRequest,
-  SemaphoreRow,
-  ServerState,
-  SlotState,
-} from './api-types.js';
+import type * as api from './api-types.js';
 
 /** Most rows of the list, and of each table of a semaphore. */
 const MOST_ROWS = 1000;
 const MOST_ENTRIES = 5000;
 
 /** The list of the page, as of the last look. */
-export function listSnapshot(sampler: Sampler, at: number, actions: boolean): ListSnapshot {
+export function listSnapshot(sampler: Sampler, at: number, actions: boolean): api.ListSnapshot {
   const rows = sampler.semaphores.map((semaphore) => rowOf(sampler, semaphore));
   const semaphores = rows.toSorted(byPressure).slice(0, MOST_ROWS);
   return { at, server: serverState(sampler), actions, semaphores, total: rows.length };
 }
 
 /** The page of a semaphore, as of the last look. */
-export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
+export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): api.Detail {
   const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
   const { holders = [], waiters = [], groupLimit, budgets = {} } = semaphore.detail ?? {};
   const rate = sampler.rate(semaphore);
@@ -43,12 +35,12 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
   };
 }
 
-function serverState({ reachable, lastOkAt, trouble }: Sampler): ServerState {
+function serverState({ reachable, lastOkAt, trouble }: Sampler): api.ServerState {
   const error = trouble !== undefined && { error: trouble };
   return { reachable, lastOkAt: lastOkAt ?? null, ...error };
 }
 
-function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
+function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): api.SemaphoreRow {
   const { name, error, summary } = semaphore;
   const { limit, limitFrom = 'none', held, waiting, oldestWait = null } = summary;
   const rate = sampler.rate(semaphore);
@@ -67,19 +59,26 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
   };
 }
 
-function byPressure(one: SemaphoreRow, other: SemaphoreRow): number {
+function byPressure(one: api.SemaphoreRow, other: api.SemaphoreRow): number {
   if (one.pressure !== other.pressure) return other.pressure - one.pressure;
   return one.name < other.name ? -1 : 1;
 }
 
-function slotsOf({ id, slots, label, heldFor, expiresIn, fencingToken }: HolderState): SlotState[] {
+function slotsOf({
+  id,
+  slots,
+  label,
+  heldFor,
+  expiresIn,
+  fencingToken,
+}: HolderState): api.SlotState[] {
   const ticket = { holderId: id, label, heldFor, expiresIn, fencingToken };
   // A ticket may have millions of slots.
   return slots.slice(0, MOST_ENTRIES).map((slot) => ({ slot, ...ticket }));
 }
 
 /** `rate`: grants per second. */
-function queued(waiter: WaiterState, rate = 0): QueuedRequest {
+function queued(waiter: WaiterState, rate = 0): api.QueuedRequest {
   const { id, position, permits, waitingFor, label, group, priority } = waiter;
   return {
     id,
@@ -93,30 +92,28 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
   };
 }
 
-const NONE = { waiting: 0, weight: 0 };
-
 /** The groups that hold or wait; only waiting groups of the highest priority have a share. */
 function groupsOf(
   holders: readonly HolderState[],
   waiters: readonly WaiterState[],
   limit: number | undefined,
-): GroupState[] {
+): api.GroupState[] {
   const held = heldByGroup(holders);
   const top = waiters.reduce((highest, { priority }) => Math.max(highest, priority), 0);
-  const found = new Map<string, { waiting: number; weight: number }>();
+  const waiting = new Map<string, number>();
+  const weights = new Map<string, number>();
   for (const { group, weight, priority } of waiters) {
-    const known = found.get(group) ?? NONE;
-    const counted = priority === top ? weight : known.weight;
-    found.set(group, { waiting: known.waiting + 1, weight: counted });
+    waiting.set(group, (waiting.get(group) ?? 0) + 1);
+    if (priority === top) weights.set(group, weight);
   }
-  for (const group of held.keys()) found.set(group, found.get(group) ?? NONE);
-  const all = [...found.values()].reduce((sum, { weight }) => sum + weight, 0);
-  if (limit === undefined && [...found.keys()].every((group) => group === '')) return [];
-  return [...found].map(([group, { waiting, weight }]) => ({
+  const groups = [...new Set([...waiting.keys(), ...held.keys()])];
+  if (limit === undefined && groups.every((group) => group === '')) return [];
+  const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+  return groups.map((group) => ({
     group,
     held: held.get(group) ?? 0,
     ...(limit !== undefined && { limit }),
-    waiting,
-    share: weight / Math.max(1, all),
+    waiting: waiting.get(group) ?? 0,
+    share: (weights.get(group) ?? 0) / Math.max(1, all),
   }));
 }

@@ -1,6 +1,6 @@
 import type { Backend } from '../backends/backend.js';
 import type { RedisTarget } from '../clients.js';
-import { checkName } from '../options.js';
+import { checkName } from '../arguments/validation.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { sharedSampler } from '../sampler/shared-samplers.js';
 import { type Clock, systemClock } from '../time/clock.js';
@@ -11,7 +11,7 @@ import { RedsemError } from '../errors.js';
 import { admit, checkBearer, checkChange } from './guard.js';
 import { type ResolvedView, resolveView, type WebViewOptions } from './options.js';
 import { reporter } from './reporter.js';
-import { pageAssets } from './page/assets.js';
+import { type AssetName, pageAssets } from './page/assets.js';
 import { detailOf, listSnapshot } from './snapshots.js';
 
 /** Most streams of a view at once: each is a connection of a page. */
@@ -24,11 +24,11 @@ export interface WebHandler {
   readonly onError?: (error: unknown) => void;
 }
 
-const FILES = {
-  '': ['index.html', 'text/html; charset=utf-8'],
-  'style.css': ['style.css', 'text/css; charset=utf-8'],
-  'app.js': ['app.js', 'text/javascript; charset=utf-8'],
-} as const;
+const FILES: ReadonlyMap<string, readonly [AssetName, type: string]> = new Map([
+  ['', ['index.html', 'text/html; charset=utf-8']],
+  ['style.css', ['style.css', 'text/css; charset=utf-8']],
+  ['app.js', ['app.js', 'text/javascript; charset=utf-8']],
+]);
 
 /**
  * A page that shows all semaphores live, with their holders and waiters, and, with `actions: true`,
@@ -86,12 +86,12 @@ class ViewServer {
     if (pathname === basePath && basePath !== '') {
       return answer(null, undefined, 308, { location: `${basePath}/` });
     }
-    if (!pathname.startsWith(`${basePath}/`)) throw notFound();
+    if (!pathname.startsWith(`${basePath}/`)) throw new Refusal(404, 'not found');
     const path = pathname.slice(basePath.length + 1);
-    if (isFile(path)) {
+    const file = FILES.get(path);
+    if (file !== undefined) {
       checkMethod(request, 'GET', 'HEAD');
-      const [file, type] = FILES[path];
-      return answer(pageAssets[file], type);
+      return answer(pageAssets[file[0]], file[1]);
     }
     const [, call = ''] = /^api\/(\w+)$/.exec(path) ?? [];
     checkBearer(request, this.#view);
@@ -107,19 +107,17 @@ class ViewServer {
   }
 
   async #show(call: string, request: Request, name: string | undefined): Promise<Response> {
-    if (call !== 'list' && call !== 'semaphore' && call !== 'events') throw notFound();
+    if (call !== 'list' && call !== 'semaphore' && call !== 'events')
+      throw new Refusal(404, 'not found');
     checkMethod(request, 'GET', 'HEAD');
     if (name !== undefined && !this.#sampler.hasRoomFor(name)) {
       throw new Refusal(503, 'too many semaphores are looked at');
     }
     if (call === 'events') return this.#events(request, name);
-    if (call === 'list') {
-      await this.#sampler.ask(undefined, request.signal);
-      return json(this.#list());
-    }
-    if (name === undefined) throw new Refusal(400, 'name: expected a name');
-    await this.#sampler.ask(name, request.signal);
-    return json(this.#detail(name));
+    if (call === 'semaphore' && name === undefined) throw new Refusal(400, 'name: expected a name');
+    const shown = call === 'list' ? undefined : name;
+    await this.#sampler.ask(shown, request.signal);
+    return json(this.#picture(shown));
   }
 
   #events(request: Request, name: string | undefined): Response {
@@ -144,17 +142,16 @@ class ViewServer {
   #pictures(name: string | undefined): StreamEvent[] {
     const { lastOkAt, trouble } = this.#sampler;
     if (lastOkAt === undefined && trouble === undefined) return [];
-    const list: StreamEvent = ['list', toJson(this.#list())];
+    const list: StreamEvent = ['list', toJson(this.#picture())];
     if (name === undefined || !this.#sampler.isClose(name)) return [list];
-    return [list, ['detail', toJson(this.#detail(name))]];
+    return [list, ['detail', toJson(this.#picture(name))]];
   }
 
-  #list(): unknown {
-    return listSnapshot(this.#sampler, this.#clock.wall(), this.#view.actions);
-  }
-
-  #detail(name: string): unknown {
-    return detailOf(this.#sampler, name, this.#clock.wall(), this.#view.actions);
+  /** Of the named semaphore, or of all. */
+  #picture(name?: string): unknown {
+    const [at, { actions }] = [this.#clock.wall(), this.#view];
+    if (name === undefined) return listSnapshot(this.#sampler, at, actions);
+    return detailOf(this.#sampler, name, at, actions);
   }
 }
 
@@ -165,10 +162,6 @@ function seenFrom(origin: string | undefined, request: Request): Request {
   const { method, headers, body, signal } = request;
   const init = { method, headers, body, signal, duplex: 'half' } as const;
   return new Request(`${origin}${pathname}${search}`, init);
-}
-
-function isFile(path: string): path is keyof typeof FILES {
-  return Object.hasOwn(FILES, path);
 }
 
 function nameIn(query: URLSearchParams): string | undefined {
@@ -184,8 +177,4 @@ function nameIn(query: URLSearchParams): string | undefined {
 function checkMethod(request: Request, ...allowed: readonly string[]): void {
   if (allowed.includes(request.method)) return;
   throw new Refusal(405, `expected ${allowed.join(' or ')}`, { allow: allowed.join(', ') });
-}
-
-function notFound(): Refusal {
-  return new Refusal(404, 'not found');
 }

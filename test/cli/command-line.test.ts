@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Arguments } from '../../src/cli/arguments.js';
-import { COMMON_OPTIONS, parseServerUrl, showAddress } from '../../src/cli/server-options.js';
+import { parseServerUrl, showAddress } from '../../src/cli/server-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
-import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
+import { planOf } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
-import { errorEntries, errorHelp } from '../../src/cli/help.js';
+import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
+import { optionsOf } from '../../src/cli/help.js';
 import { parseDuration, showDuration } from '../../src/cli/amounts.js';
 import { ClosedError } from '../../src/errors.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
@@ -27,6 +28,9 @@ describe('the command line', () => {
         new RegExp(`^Usage: redsem ${name} [^]*^Examples:\n {2}redsem `, 'm'),
       );
       expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+      // The program takes each option of its help.
+      const options = stdout.match(/^ +(?:-\w, +)?--\w/gm);
+      expect(optionsOf(name), name).to.have.length(options?.length ?? 0);
     }
     const limit = await redsemHere(['help', 'limit']);
     expect(limit).to.deep.equal(await redsemHere(['limit', '-h']));
@@ -76,8 +80,7 @@ describe('the command line', () => {
   });
 
   it('makes a plan for run, with the defaults that the help names', () => {
-    const plan = (...argv: string[]): RunPlan =>
-      planOf(new Arguments(argv, { ...RUN_OPTIONS, ...COMMON_OPTIONS }, true));
+    const plan = (...argv: string[]): RunPlan => planOf(new Arguments('run', argv));
     const jobs = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
     const defaults = { permits: 1, timeout: undefined };
     const more = { skipIfBusy: false, conflictCode: 75, killAfter: 10_000, quiet: false };

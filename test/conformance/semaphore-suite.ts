@@ -15,59 +15,25 @@
  *
  * P1 to P9 in titles are the promises of the contract.
  */
-import { abortCases } from './cases/abort-cases.js';
-import { acquireAllCases } from './cases/acquire-all-cases.js';
-import { acquireCases } from './cases/acquire-cases.js';
-import { argumentCases } from './cases/argument-cases.js';
-import { budgetCases } from './cases/budget-cases.js';
-import { closeCases } from './cases/close-cases.js';
-import { faceCases } from './cases/face-cases.js';
-import { keyCases } from './cases/key-cases.js';
-import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
-import { limitCases } from './cases/limit-cases.js';
-import { lossCases } from './cases/loss-cases.js';
-import { nameCases } from './cases/name-cases.js';
-import { operatorCases } from './cases/operator-cases.js';
-import { orderCases } from './cases/order-cases.js';
-import { permitCases } from './cases/permit-cases.js';
-import { rateCases } from './cases/rate-cases.js';
-import { releaseCases } from './cases/release-cases.js';
-import { serverCases } from './cases/server-cases.js';
-import { timeCases } from './cases/time-cases.js';
-import { waitingCases } from './cases/waiting-cases.js';
-import { unnoticedCases, warningCases } from './cases/warning-cases.js';
-import type { CaseGroup, Run } from './case-group.js';
-import { casesOf } from './case-group.js';
+import { readdirSync } from 'node:fs';
+
+import { type CaseGroup, casesOf, type Run } from './case-group.js';
 import type { Ability, Lacks, Passage, Place, Row } from './row.js';
 import { Scope } from './scope.js';
 
-export const allGroups: readonly CaseGroup[] = [
-  argumentCases,
-  acquireCases,
-  waitingCases,
-  orderCases,
-  abortCases,
-  permitCases,
-  releaseCases,
-  timeCases,
-  lossCases,
-  closeCases,
-  limitCases,
-  rateCases,
-  budgetCases,
-  warningCases,
-  unnoticedCases,
-  operatorCases,
-  nameCases,
-  keyCases,
-  keyedMutexCases,
-  acquireAllCases,
-  faceCases,
-  serverCases,
-];
+const FOLDER = new URL('cases/', import.meta.url);
+const imports = readdirSync(FOLDER).map((name) => {
+  const file = new URL(name.replace(/\.ts$/, '.js'), FOLDER);
+  return import(file.href) as Promise<Readonly<Record<string, CaseGroup>>>;
+});
+
+/** Each group in a file of `cases/`. */
+export const allGroups: ReadonlySet<CaseGroup> = new Set(
+  (await Promise.all(imports)).flatMap((exported) => Object.values(exported)),
+);
 
 export interface SuiteOptions {
-  readonly groups?: readonly CaseGroup[];
+  readonly groups?: Iterable<CaseGroup>;
   /** Gives a row whose clock is real the ability 'time'. */
   readonly passage?: Passage;
   /** Only the cases that need this. */

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 
-import { type Handle, type HandleData, Semaphore } from '../../src/index.js';
+import { Semaphore } from '../../src/index.js';
 import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
 import { type BothKinds } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
@@ -17,14 +17,9 @@ export interface HolderArguments {
   readonly name: string;
   readonly ttl: number;
   readonly extendEvery: number;
-  /** Left out: no keeper. */
-  readonly maxStall?: number;
-  /** That of the keeper; left out: it has the options of a client. */
-  readonly module?: string;
+  readonly maxStall: number;
   /** How many permits it holds; left out: one. */
   readonly permits?: number;
-  /** The permit of another process that it adopts instead. */
-  readonly adopts?: HandleData;
   /**
    * Its loop is blocked until there is a file of that name, and writes one with `.lost` behind it
    * when not all permits are held any more. Left out: it ends at once.
@@ -43,22 +38,20 @@ export interface HolderReport {
 }
 
 const given = workerArguments<HolderArguments>();
-const { port, kind, name, ttl, extendEvery, maxStall, permits = 1, adopts, blockedUntil } = given;
+const { port, kind, name, ttl, extendEvery, maxStall, permits = 1, blockedUntil } = given;
 const client = await openClient(kind, `redis://127.0.0.1:${port}`);
 const options: KeeperOptions =
   kind === 'ioredis' ? { ioredis: { port } } : { redis: { socket: { port } } };
-const { module } = given;
-const source: KeeperOptions = module === undefined ? options : { module };
-const keeper = maxStall === undefined ? undefined : new Keeper({ ...source, maxStall });
+const keeper = new Keeper({ ...options, maxStall });
 const terms = { limit: permits, ttl, extendEvery, keeper };
 const semaphore = new Semaphore(client.target, name, terms);
-const handles = await Promise.all(Array.from({ length: permits }, hold));
+const handles = await Promise.all(Array.from({ length: permits }, () => semaphore.acquire()));
 const lost: string[] = [];
 for (const handle of handles) handle.on('lost', ({ reason }) => lost.push(reason));
 const areHeld = (): boolean => handles.every(({ held }) => held);
 // The keeper's thread takes a while to start on a busy machine: until then this thread extends.
 const last = handles.at(-1);
-if (keeper !== undefined && last !== undefined) await eventually(() => isKept(last));
+if (last !== undefined) await eventually(() => isKept(last));
 if (blockedUntil === undefined) {
   process.disconnect();
   await client.close();
@@ -83,8 +76,4 @@ if (blockedUntil === undefined) {
   report('done', told);
   await semaphore.close();
   await client.close();
-}
-
-function hold(): Promise<Handle> {
-  return adopts === undefined ? semaphore.acquire() : semaphore.adopt(adopts);
 }

@@ -1,8 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 
 import {
@@ -19,26 +17,22 @@ import {
   ClientFixture,
   itThrough,
   itThroughBothClients,
-  type Login,
   newName,
 } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
-import { startServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import { StoredSemaphore } from '../support/stored-semaphore.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import './built-worker.js';
 import type { HolderArguments, HolderReport } from './holder.js';
-import type { HolderThread } from './holder-thread.js';
 import { isKept } from './is-kept.js';
 import { startHolderProgram } from './start-holder.js';
-import { expiryOf } from './ticket-expiry.js';
 
 /** A busy machine starts the thread late. */
 const LATE_START = /its module has given no client yet/;
 
 // What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
-// `verification/keeper` and the chaos runs with real processes.
+// the chaos runs of `npm run verify -- chaos-keeper-single` with real processes and real time.
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
   const holders: WorkerProcess[] = [];
@@ -58,7 +52,8 @@ describeWithServer('a keeper', (server) => {
     return [keeper, warnings];
   }
 
-  function optionsOf(kind: BothKinds, more: object = {}, port = server().port): KeeperOptions {
+  function optionsOf(kind: BothKinds, more: object = {}): KeeperOptions {
+    const { port } = server();
     return kind === 'ioredis'
       ? { ioredis: { port, connectionName: 'keeper', ...more } }
       : { redis: { socket: { port }, name: 'keeper', ...more } };
@@ -71,14 +66,8 @@ describeWithServer('a keeper', (server) => {
   }
 
   /** A permit under a new name, and the losses that its handle has reported. */
-  async function hold(
-    fixture: ClientFixture,
-    keeper: Keeper,
-    ttl = 60_000,
-    login?: Login,
-    port?: number,
-  ) {
-    const { target } = await fixture.connect(port ?? server().port, login);
+  async function hold(fixture: ClientFixture, keeper: Keeper, ttl = 60_000) {
+    const { target } = await fixture.connect(server().port);
     const [name, lost] = [newName(), [] as string[]];
     const semaphore = fixture.semaphore(target, name, { limit: 9, ttl, extendEvery: 50, keeper });
     const handle = await semaphore.acquire();
@@ -90,9 +79,18 @@ describeWithServer('a keeper', (server) => {
     await eventually(() => isKept(handle));
   }
 
+  /** Server time in microseconds at which a ticket expires; without an id that of the first. */
+  async function expiryOf(name: string, id?: string): Promise<number> {
+    const key = `redsem:{${name}}:tickets`;
+    const found = (await server().command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
+    const index =
+      id === undefined ? found.findIndex((each) => each.includes('.')) : found.indexOf(id);
+    return Number(found[index + 1]);
+  }
+
   /** The expiry of the ticket has risen `times` times. */
   async function untilRenewed(name: string, times: number, id?: string): Promise<void> {
-    const now = (): Promise<number> => expiryOf(server(), name, id).catch(() => NaN);
+    const now = (): Promise<number> => expiryOf(name, id).catch(() => NaN);
     for (let time = 0, last = 0; time <= times; time++) {
       const before = last;
       await eventually(async () => (last = await now()) > before);
@@ -144,7 +142,7 @@ describeWithServer('a keeper', (server) => {
     let expiry = 0;
     let granted: Handle | null = null;
     while (granted === null) {
-      expiry = (await expiryOf(server(), name, id)) || expiry;
+      expiry = (await expiryOf(name, id)) || expiry;
       granted = await rival.tryAcquire();
     }
     const report = await done();
@@ -190,37 +188,16 @@ describeWithServer('a keeper', (server) => {
   ] as const) {
     itThroughBothClients(`warns when it ${title}, and the main thread renews`, async (fixture) => {
       const [keeper, warnings] = make(optionsOf(fixture.kind, more));
-      await expectRenewedByMain(await hold(fixture, keeper, 3000), warnings, message);
+      const { handle, lost } = await hold(fixture, keeper, 3000);
+      await eventually(() => warnings.length > 0);
+      expect(warnings[0]?.code).to.equal('KEEPER_LOST');
+      expect(warnings[0]?.message).to.match(message);
+      for (let time = 0; time < 3; time++) await handle.extend();
+      expect(await isKept(handle)).to.equal(false);
+      expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
       expect(JSON.stringify(warnings)).to.not.include('hush');
     });
   }
-
-  type Held = Awaited<ReturnType<typeof hold>>;
-
-  async function expectRenewedByMain(held: Held, warnings: KeeperWarning[], message: RegExp) {
-    const { handle, lost } = held;
-    await eventually(() => warnings.length > 0);
-    expect(warnings[0]?.code).to.equal('KEEPER_LOST');
-    expect(warnings[0]?.message).to.match(message);
-    for (let time = 0; time < 3; time++) await handle.extend();
-    expect(await isKept(handle)).to.equal(false);
-    expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
-  }
-
-  itThroughBothClients('warns when its server wants a password', async (fixture) => {
-    const locked = await startServer();
-    try {
-      const user = ['on', '>hush-hush', 'allkeys', 'allchannels', 'allcommands'];
-      await locked.command('ACL', 'SETUSER', 'app', ...user);
-      await locked.command('ACL', 'SETUSER', 'default', 'off');
-      const login = { username: 'app', password: 'hush-hush' };
-      const [keeper, warnings] = make(optionsOf(fixture.kind, {}, locked.port));
-      const held = await hold(fixture, keeper, 3000, login, locked.port);
-      await expectRenewedByMain(held, warnings, /NOAUTH/);
-    } finally {
-      await locked.stop();
-    }
-  });
 
   itThrough(
     'ioredis',
@@ -244,19 +221,6 @@ describeWithServer('a keeper', (server) => {
       expect(warnings).to.deep.equal([]);
     },
   );
-
-  itThrough('ioredis', 'ends with the thread that has made it', async (fixture) => {
-    const name = newName();
-    const { target } = await fixture.connect(server().port);
-    const rival = fixture.semaphore(target, name, { limit: 1 });
-    const program = new URL('holder-thread.ts', import.meta.url);
-    const workerData: HolderThread = { port: server().port, name };
-    const thread = new Worker(program, { workerData });
-    await once(thread, 'message');
-    await untilRenewed(name, 2);
-    await thread.terminate();
-    expect((await rival.acquire()).held).to.equal(true);
-  });
 
   for (const [how, kind] of [
     ['exit', 'ioredis'],
@@ -301,32 +265,6 @@ describeWithServer('a keeper', (server) => {
     await untilKept((await hold(fixture, keeper)).handle);
     expect(warnings).to.deep.equal([]);
     await fixture.close();
-  });
-
-  itThrough('redis', 'continues when its server has hung, after a warning', async (fixture) => {
-    const [keeper, warnings] = make(optionsOf(fixture.kind));
-    const { handle, lost } = await hold(fixture, keeper);
-    await untilKept(handle);
-    server().pause();
-    try {
-      await eventually(() => warnings.length > 0);
-    } finally {
-      server().resume();
-    }
-    expect(warnings[0]?.message).to.match(/cannot renew: .*no reply within/);
-    await untilKept(handle);
-    expect([handle.held, lost]).to.deep.equal([true, []]);
-  });
-
-  itThrough('ioredis', 'serves several semaphores, beside other keepers', async (fixture) => {
-    const [[one], [two]] = [make(optionsOf('ioredis')), make(optionsOf('ioredis'))];
-    const held = [await hold(fixture, one), await hold(fixture, one), await hold(fixture, two)];
-    for (const { handle } of held) await untilKept(handle);
-    await held[0]?.semaphore.close();
-    await two.close();
-    for (const { name } of held.slice(1)) await untilRenewed(name, 3);
-    expect(held.map(({ handle }) => handle.held)).to.deep.equal([false, true, true]);
-    for (const { handle } of held.slice(1, 2)) await untilKept(handle);
   });
 
   it('refuses wrong options and targets at once, naming them', async () => {

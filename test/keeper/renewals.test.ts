@@ -2,16 +2,7 @@ import { expect } from 'chai';
 
 import type { KeepableLease, KeptSemaphore } from '../../src/backends/lease-keeper.js';
 import { MOST_LEASES } from '../../src/keeper/shared-leases.js';
-import type { Handle, SemaphoreOptions } from '../../src/index.js';
-import {
-  Election,
-  KeyedMutex,
-  KeyedSemaphore,
-  MemoryBackend,
-  Mutex,
-  ReadWriteLock,
-  Semaphore,
-} from '../../src/index.js';
+import { type Handle, MemoryBackend, Semaphore, type SemaphoreOptions } from '../../src/index.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { errorOf } from '../support/rejection.js';
 import { SecondThread } from './second-thread.js';
@@ -320,42 +311,6 @@ describe('a permit that a keeper renews', () => {
     await collectOften();
     await threads.time.advance(2 * TTL);
     expect(await other.tryAcquire()).to.be.an('object');
-  });
-
-  it('travels with others, 500 in a call, whichever semaphore object it is of', async () => {
-    const semaphores = Array.from({ length: 4 }, () => open({ limit: 2000 }));
-    const handles = await Promise.all(
-      semaphores.flatMap((semaphore) => Array.from({ length: 500 }, () => semaphore.acquire())),
-    );
-    await threads.time.advance(1.2 * TTL);
-    const sizes = threads.renewals.map(({ ids }) => ids.length);
-    expect(Math.max(...sizes)).to.be.within(400, 1000);
-    expect(new Set(threads.renewals.flatMap(({ ids }) => ids))).to.have.lengthOf(2000);
-    await Promise.all(handles.map((handle) => handle.release()));
-    const renewals = threads.by('keeper');
-    await threads.time.advance(2 * TTL);
-    expect(threads.by('keeper')).to.equal(renewals);
-  });
-
-  it('may be of any class', async () => {
-    const [backend, options] = [threads.backend, { ttl: TTL, keeper: threads }];
-    const lock = new ReadWriteLock(backend, 'book', options);
-    const election = new Election(backend, 'leader', options);
-    const handles = [
-      await new Mutex(backend, 'door', options).acquire(),
-      await new KeyedMutex(backend, options).acquire(['one', 'two']),
-      await new KeyedSemaphore(backend, { limit: 2, ...options }).acquire('three'),
-      await lock.acquireRead(),
-      await election.campaign(),
-    ];
-    threads.main.isBlocked = true;
-    await threads.time.advance(4 * TTL);
-    expect(handles.map(({ held }) => held)).to.deep.equal(handles.map(() => true));
-    threads.main.unblock();
-    await threads.time.advance(TTL);
-    await Promise.all(handles.map((handle) => handle.release()));
-    expect(threads.by('main')).to.equal(0);
-    expect(threads.by('keeper')).to.be.at.least(12);
   });
 
   it('is renewed in a blocked loop after an adoption, and after a pushed grant', async () => {

@@ -64,8 +64,8 @@ export class SecondThread implements LeaseKeeper {
   readonly main: ThreadClock = new ThreadClock(this.time);
   readonly keeper: ThreadClock = new ThreadClock(this.time);
   readonly memory = new MemoryBackend({ clock: this.time });
-  /** Calls of each thread that renew, with their ids. */
-  readonly renewals: { readonly by: 'main' | 'keeper'; readonly ids: readonly string[] }[] = [];
+  /** The thread of each call that renews. */
+  readonly #renewals: ('main' | 'keeper')[] = [];
   readonly notices: Notice[] = [];
   readonly troubles: unknown[] = [];
   readonly warnings: string[] = [];
@@ -139,7 +139,7 @@ export class SecondThread implements LeaseKeeper {
   }
 
   by(thread: 'main' | 'keeper'): number {
-    return this.renewals.filter(({ by }) => by === thread).length;
+    return this.#renewals.filter((by) => by === thread).length;
   }
 
   #counted(by: 'main' | 'keeper'): Backend {
@@ -153,7 +153,7 @@ export class SecondThread implements LeaseKeeper {
       adopt: (call) => memory.adopt(call),
       listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
       extend: async (calls) => {
-        this.renewals.push({ by, ids: calls.flatMap(({ ids }) => ids) });
+        this.#renewals.push(by);
         if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
         const replies = ((by === 'keeper' && this.elsewhere) || memory).extend(calls);
         if (by === 'keeper') await this.delivery;

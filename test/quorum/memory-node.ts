@@ -5,9 +5,17 @@ import { MAX_FREE_SLOTS } from '../../src/backends/protocol.js';
 import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
 import { haveCommonList } from '../../src/backends/quorum/node-sets.js';
 
+/** With times on the node's clock. */
+interface Ticket extends port.Holding {
+  readonly id: string;
+  readonly label: string;
+  readonly expiresAt: number;
+  readonly grantedAt: number;
+}
+
 /** What one node knows of one semaphore. */
 interface Slots {
-  readonly tickets: Map<string, port.NodeTicket>;
+  readonly tickets: Map<string, Ticket>;
   last: number;
   lastLimit: number | undefined;
   /** The sets of nodes that it is used in, and until when. */
@@ -73,7 +81,10 @@ export class MemoryQuorumNode implements port.QuorumNode {
 
   list(key: SemaphoreKey): Promise<port.ListReply> {
     const [time, slots] = this.#open(key);
-    return Promise.resolve({ time, tickets: [...slots.tickets.values()] });
+    const tickets = Array.from(slots.tickets.values(), ({ expiresAt, grantedAt, ...ticket }) => {
+      return { ...ticket, expiresIn: expiresAt - time, heldFor: Math.max(0, time - grantedAt) };
+    });
+    return Promise.resolve({ time, tickets });
   }
 
   isRetryable(): boolean {

@@ -4,8 +4,8 @@ import type { Costs, Rate, RequestOrder } from '../../src/backends/backend.js';
 import { parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
-import { type Ask, LockStep, type Loss, type Member, type Terms } from './lock-step.js';
-import { closeFixtures, RedisFixture } from './port-fixture.js';
+import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';
+import { type CallOptions, closeFixtures, RedisFixture } from './port-fixture.js';
 import { Pushes } from './pushes.js';
 
 const START = 1_795_236_819_680;
@@ -185,7 +185,9 @@ const RATES: readonly (Rate | undefined)[] = [
 
 const BUDGETS = ['tokens', 'x-y.z_1', 'a', 'b.c', 'd', 'e'];
 
-const TERMS: readonly Terms[] = [
+const NO_TERMS = { groupLimit: undefined, budgets: undefined };
+
+const TERMS: readonly CallOptions[] = [
   { groupLimit: 2 },
   { groupLimit: 3, budgets: { tokens: { permits: 900, per: 1000, burst: 90 } } },
   {
@@ -311,13 +313,13 @@ class Program {
         // Some are sent twice.
         return pair.addPermits(member, (first % 5) - 2, `${member.name}.${dice % 8}`, late);
       case 'otherLimit':
-        return pair.useLimit(member, 1 + (first % limit));
+        return pair.use(member, { limit: 1 + (first % limit) });
       case 'otherRate':
-        return pair.useRate(member, RATES[first % RATES.length]);
+        return pair.use(member, { rate: RATES[first % RATES.length] });
       case 'setRate':
         return pair.setRate(member, RATES[first % RATES.length], late);
       case 'otherTerms':
-        return pair.useTerms(member, TERMS[first % TERMS.length] ?? {});
+        return pair.use(member, { ...NO_TERMS, ...TERMS[first % TERMS.length] });
       case 'setGroupLimit':
         return pair.setGroupLimit(member, dice < 25 ? undefined : 1 + (first % limit), late);
       case 'setBudget':

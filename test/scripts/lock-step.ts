@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type {
   AcquireReply,
   AdoptReply,
-  Budgets,
   Costs,
   EndedTicket,
   PushedGrant,
@@ -27,12 +26,6 @@ export interface Ask {
   readonly order?: RequestOrder | undefined;
   readonly asksProgress?: boolean;
   readonly cost?: Costs | undefined;
-}
-
-/** What a member was made with besides. */
-export interface Terms {
-  readonly budgets?: Budgets;
-  readonly groupLimit?: number;
 }
 
 /** What is lost with each of these, besides what Redis can make again from the rest. */
@@ -148,10 +141,8 @@ export class LockStep {
   readonly memory: Side<MemoryFixture>;
   readonly redis: Side<RedisFixture>;
   readonly #members: readonly Member[];
-  /** What members were made with that have another limit than the rest, or a rate. */
-  readonly #limits = new Map<string, number>();
-  readonly #rates = new Map<string, Rate | undefined>();
-  readonly #terms = new Map<string, Terms>();
+  /** The options of members that have others than the rest. */
+  readonly #options = new Map<string, CallOptions>();
   /** How many may wait, if any number may not. */
   maxWaiting: number | undefined;
   #latest: number;
@@ -175,19 +166,10 @@ export class LockStep {
     return this.redis.fixture.time.now;
   }
 
-  /** The member comes back with another limit. */
-  useLimit({ name }: Member, limit: number): void {
-    this.#limits.set(name, limit);
-  }
-
-  useRate({ name }: Member, rate: Rate | undefined): void {
-    this.#rated = true;
-    this.#rates.set(name, rate);
-  }
-
-  useTerms({ name }: Member, terms: Terms): void {
-    this.#rated = true;
-    this.#terms.set(name, terms);
+  /** The member comes back with other options. */
+  use({ name }: Member, options: CallOptions): void {
+    this.#rated ||= options.limit === undefined;
+    this.#options.set(name, { ...this.#options.get(name), ...options });
   }
 
   pass(milliseconds: number): void {
@@ -374,13 +356,13 @@ export class LockStep {
   }
 
   #of(member: Member): CallOptions {
-    const { name } = member;
-    return { ...this.#plain(member), rate: this.#rates.get(name), ...this.#terms.get(name) };
+    return { ...this.#options.get(member.name), ...this.#plain(member) };
   }
 
   /** Without rules. */
   #plain({ name: client, ttl, label }: Member): CallOptions {
-    return { client, ttl, label, limit: this.#limits.get(client) ?? this.redis.fixture.limit };
+    const { limit = this.redis.fixture.limit } = this.#options.get(client) ?? {};
+    return { client, ttl, label, limit };
   }
 }
 

@@ -1,8 +1,13 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 
-import type { RedisTarget } from '../../src/index.js';
-import { BackendError, listSemaphores, Semaphore } from '../../src/index.js';
+import {
+  BackendError,
+  listSemaphores,
+  type RedisConnection,
+  type RedisTarget,
+  Semaphore,
+} from '../../src/index.js';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 
@@ -11,6 +16,27 @@ async function listed(target: RedisTarget): Promise<string[]> {
   for await (const name of listSemaphores(target)) names.push(name);
   return names.toSorted();
 }
+
+/** A connection whose scripts get these replies, one after the other. */
+function answering(asked: unknown[], ...replies: string[]): RedisConnection {
+  const run: RedisConnection['runBySha'] = async (_script, keys, args) => {
+    asked.push([...keys, ...args.slice(0, 1), ...args.slice(2, 3)].join(' '));
+    return replies.shift();
+  };
+  return { runBySha: run, runByText: run };
+}
+
+it('names of semaphores are asked for on each master of a cluster, by no key', async () => {
+  const asked: unknown[] = [];
+  // Tags that the keys of a semaphore cannot have are none.
+  const masters = [
+    answering(asked, '5}a}%7bx}x%', `0}%7Bb%7D}${'x'.repeat(513)}`),
+    answering(asked, '0}c'),
+  ];
+  const cluster = { ...answering(asked), eachMaster: async () => masters };
+  expect(await listed(cluster)).to.deep.equal(['a', 'c', '{b}']);
+  expect(asked).to.deep.equal(['0 redsem:', '5 redsem:', '0 redsem:']);
+});
 
 describeWithServer('names of semaphores, on Redis', (server) => {
   const clients: Redis[] = [];

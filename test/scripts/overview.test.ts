@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 
-import type { OverviewReply } from '../../src/backends/backend.js';
+import type { Overview } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
 import { closeFixtures, describeOnBoth, RedisFixture, request } from './port-fixture.js';
 
-async function overviewOf({ backend, key }: PortFixture): Promise<OverviewReply | undefined> {
+async function overviewOf({ backend, key }: PortFixture): Promise<Overview> {
   const reply = (await backend.overview?.([key]))?.[0];
-  if (reply === undefined || 'error' in reply) return reply;
+  if (reply === undefined || 'error' in reply) throw new Error('it is damaged');
   // Places of one moment are a microsecond apart.
   return { ...reply, oldestWait: reply.oldestWait && Math.round(reply.oldestWait) };
 }
@@ -22,6 +22,8 @@ describeOnBoth('the overview', (make) => {
       await one.acquire(['gone.1', 'gone.2'].map((id) => request(id, 'wait', order)));
       one.pass(3000);
       await one.acquire('here.1');
+      const newest = (await one.inspect()).holders.map(({ fencingToken }) => fencingToken);
+      expect((await overviewOf(one)).tokens).to.have.members(newest);
       const shown = { limit: 2, limitFrom: 'caller', held: 2 };
       expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 3, oldestWait: 3000 });
       one.pass(3000);
@@ -62,7 +64,10 @@ describeWithServer('the overview on a server', (server) => {
     }
     expect(await one.backend.overview?.([first, text, hurt])).to.have.length(1);
     expect(await one.backend.overview?.([text, first, hurt])).to.have.length(2);
-    expect(await overviewOf(one)).to.include({ held: 6001, waiting: 0 });
+    expect(await overviewOf(one))
+      .to.include({ held: 6001, waiting: 0 })
+      .and.have.property('tokens')
+      .with.length(32);
     await one.redis.del(...keysOf(hurt), ...keysOf(text), ...keysOf(first));
   });
 });

@@ -19,7 +19,6 @@ import type {
 import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { MemoryBackend } from '../../src/backends/memory/memory-backend.js';
 import { ioredisConnection } from '../../src/backends/redis/adapters/ioredis.js';
-import { keysOf } from '../../src/backends/redis/keys.js';
 import { RedisBackend } from '../../src/backends/redis/redis-backend.js';
 import { adoptedId, parseTicketId } from '../../src/backends/ticket-id.js';
 import { stopwatch, wallTime } from '../support/real-time.js';
@@ -292,27 +291,12 @@ export class RedisFixture extends PortFixture {
   }
 
   async loseAll(): Promise<void> {
-    await this.redis.del(...(await this.#keys()));
+    await this.lose(...Object.keys(await this.lives()));
   }
 
   /** Loses some of its keys: by hand, by eviction, by a restore of old data. */
   async lose(...parts: string[]): Promise<void> {
     if (parts.length > 0) await this.redis.del(...parts.map((part) => this.keyOf(part)));
-  }
-
-  /** Those that there may be, and the flows that wait. */
-  async #keys(): Promise<string[]> {
-    const heads = Array.from({ length: 10 }, (_, priority) => `flows:${priority}`);
-    const pipeline = this.redis.pipeline();
-    for (const part of heads) pipeline.zrange(this.keyOf(part), 0, -1);
-    const replies = (await pipeline.exec()) ?? [];
-    const flows = replies.flatMap(([, members], priority) =>
-      (members as string[]).map((member) => `flow:${priority}:${member.slice(17)}`),
-    );
-    const capped = await this.redis.zrange(this.keyOf('capped'), 0, -1);
-    flows.push(...capped.map((name) => `flow:${name.replace(' ', ':')}`));
-    const others = [...DERIVED, ...BESIDE, ...heads, ...flows].map((part) => this.keyOf(part));
-    return [...keysOf(this.key), ...others];
   }
 
   keyOf(part: string): string {
@@ -321,13 +305,12 @@ export class RedisFixture extends PortFixture {
 
   /** The life of each key in Redis for this semaphore, by its last part. */
   async lives(): Promise<Record<string, number>> {
-    const pipeline = this.redis.pipeline();
-    const keys = await this.#keys();
-    for (const key of keys) pipeline.pttl(key);
-    const replies = (await pipeline.exec()) ?? [];
-    const all = keys.map((key, i): [string, number] => {
-      return [key.slice(this.keyOf('').length), Number(replies[i]?.[1])];
-    });
+    const start = this.keyOf('');
+    const keys = await this.redis.keys(`${start}*`);
+    const lifeOf = async (key: string): Promise<[string, number]> => {
+      return [key.slice(start.length), await this.redis.pttl(key)];
+    };
+    const all = await Promise.all(keys.map(lifeOf));
     return Object.fromEntries(all.filter(([, life]) => life !== -2));
   }
 
@@ -342,6 +325,15 @@ export class RedisFixture extends PortFixture {
         : this.redis.hgetall(key));
     }
     return state;
+  }
+
+  /** How many commands scripts run in `call`. */
+  async commandsIn(call: () => Promise<unknown>): Promise<number> {
+    await this.redis.config('RESETSTAT');
+    await call();
+    const stats = await this.redis.info('commandstats');
+    const counts = stats.matchAll(/cmdstat_(?!config|info|evalsha|ping)[\w|]+:calls=(\d+)/g);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
   /**
@@ -374,11 +366,8 @@ export class RedisFixture extends PortFixture {
   }
 }
 
-/** Keys that scripts derive from that of `tickets`. */
+/** Keys for what repeated calls must know. */
 const BESIDE: readonly string[] = ['changes', 'revoked'];
-
-/** Keys that exist only while a request waits, or a slot is free below others. */
-const DERIVED: readonly string[] = 'slots requests queue clients parked groups capped'.split(' ');
 
 /** What `tickets` holds when no ticket is left. */
 const SIGN = ['.', '9000000000000000'];

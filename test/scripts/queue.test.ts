@@ -1,30 +1,8 @@
 import { expect } from 'chai';
 
-import { arrivalOf, describeOnBoth, granted, ids, request } from './port-fixture.js';
+import { arrivalOf, describeOnBoth, ids, request } from './port-fixture.js';
 
 describeOnBoth('the queue', (make) => {
-  it('sends the caller its own grants with the reply, and others theirs by push, each once', async () => {
-    const one = make({ limit: 3 });
-    const [toA, toB] = [await one.pushesTo('a'), await one.pushesTo('b')];
-    await one.acquire(ids('x', 3));
-    for (const id of ['a.1', 'b.1', 'a.2', 'a.3', 'a.4']) await one.acquire(id);
-    const { grants, serverTime } = await one.release(ids('x', 3), { client: 'a' });
-    expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([
-      ['a.1', [0]],
-      ['a.2', [2]],
-    ]);
-    expect((grants[0]?.expiresAt ?? 0) - serverTime).to.be.closeTo(5000, 0.01);
-    await one.expire('a.1', 'a.2');
-    // What a verdict says is not repeated.
-    const reply = await one.acquire('a.3');
-    expect(granted(reply.verdicts[0]).slots).to.deep.equal([0]);
-    expect(reply.grants.map(({ id }) => id)).to.deep.equal(['a.4']);
-    await one.acquire('b.2');
-    await one.release('a.3');
-    while (toB.length < 2) await one.inspect();
-    expect([toA, toB.map(({ id }) => id)]).to.deep.equal([[], ['b.1', 'b.2']]);
-  });
-
   it('of thousands is served in one call, and notified in messages of bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');

@@ -3,8 +3,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { expect } from 'chai';
 
-import type { RedisTarget } from '../../src/index.js';
-import { AcquireTimeoutError, BackendError, Semaphore } from '../../src/index.js';
+import { AcquireTimeoutError, BackendError, type RedisTarget, Semaphore } from '../../src/index.js';
 import { redsemHere } from '../cli/in-process.js';
 import { itThroughBothClients } from '../support/client-fixture.js';
 import { reasonOf } from '../support/rejection.js';

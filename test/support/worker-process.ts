@@ -38,8 +38,6 @@ export function startProgram(
 }
 
 export class WorkerProcess {
-  /** All messages so far, in order. */
-  readonly messages: Message[] = [];
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   /** What the worker has written to stdout and stderr so far. */
   output = '';
@@ -56,7 +54,6 @@ export class WorkerProcess {
       });
     }
     child.on('message', (message) => {
-      this.messages.push(message as Message);
       this.#unread.push(message as Message);
       this.#news.emit('news');
     });

@@ -13,8 +13,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
-import type { InstrumentOptions } from '../../src/otel/index.js';
-import { instrument } from '../../src/otel/index.js';
+import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}

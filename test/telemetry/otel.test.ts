@@ -4,8 +4,7 @@ import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentele
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { expect } from 'chai';
 import { spy, stub } from 'sinon';
-import type { SemaphoreOptions } from '../../src/index.js';
-import { KeyedMutex, MemoryBackend, Semaphore } from '../../src/index.js';
+import { KeyedMutex, MemoryBackend, Semaphore, type SemaphoreOptions } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import { instrument } from '../../src/otel/index.js';
 import { telemetry } from '../../src/telemetry.js';

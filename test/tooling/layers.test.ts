@@ -16,7 +16,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 
 /** The folder of a file in the eyes of the rules, `root` for the files that users see. */
 function roomOf(file: string): string {
-  if (/^(?:arguments\/[a-z-]+|error-causes|errors|options|telemetry)\.ts$/.test(file))
+  if (/^(?:arguments\/[a-z-]+|error-causes|errors|options|telemetry(?:-messages)?)\.ts$/.test(file))
     return 'common';
   if (!file.includes('/')) return 'root';
   const [room = '', inner = ''] = file.split('/');

@@ -22,7 +22,7 @@ import {
   Semaphore,
   useAll,
 } from '../../src/index.js';
-import { resolveAcquire, resolveOptions, resolveTry } from '../../src/options.js';
+import { resolveAcquire, resolveOptions, resolveTry } from '../../src/arguments/resolve.js';
 import { errorOf } from '../support/rejection.js';
 import { newClientId, parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 

@@ -115,10 +115,6 @@ export class StubBackend implements Backend {
     return this.verdicts(call, () => this.granted());
   }
 
-  allBusy(call: AcquireCall): AcquireReply {
-    return this.verdicts(call, ({ wait }) => (wait ? this.queued() : { kind: 'busy' }));
-  }
-
   verdicts(
     call: AcquireCall,
     verdictOf: (request: AcquireCall['requests'][number]) => AcquireVerdict,

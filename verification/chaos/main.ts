@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { number } from '../simulation/command-line.js';
 import { assembleRun } from './checker/assemble-run.js';
-import { describeFault, describePlan } from './nemesis/describe-plan.js';
+import { describeFault, describePlan } from './nemesis/plan.js';
 import { verdictOf, writeReport } from './report.js';
 import { planOf, runChaos, type Settings } from './run-chaos.js';
 import { isTopologyName, keeperFits, topologyNames } from './topologies/catalog.js';
@@ -38,16 +39,13 @@ try {
     },
   });
   const { topology, keeper } = values;
-  if (!isTopologyName(topology)) throw wrong('topology', topologyNames.join(', '), topology);
-  if (keeper && !keeperFits(topology)) throw wrong('topology', 'no quorum with --keeper', topology);
-  const seed = read('seed', values.seed, 'an integer', Number.isSafeInteger);
-  const minutes = read(
-    'minutes',
-    values.minutes,
-    'a positive number',
-    (n) => n > 0 && n < Infinity,
-  );
-  const ttl = read('ttl', values.ttl, 'an integer of at least 100', isTime);
+  if (!isTopologyName(topology) || (keeper && !keeperFits(topology))) {
+    const names = keeper ? 'no quorum with --keeper' : topologyNames.join(', ');
+    throw new RangeError(`--topology: expected ${names}, got '${topology}'`);
+  }
+  const seed = number('seed', values.seed, 0);
+  const minutes = number('minutes', values.minutes, 0.01);
+  const ttl = number('ttl', values.ttl, 100);
   const settings = { seed, minutes, ttl, topology, keeper };
   if (values.help) console.log(HELP);
   else if (values.plan) console.log(describePlan(planOf(settings)));
@@ -55,20 +53,6 @@ try {
 } catch (error) {
   console.error(error instanceof TypeError || error instanceof RangeError ? error.message : error);
   process.exitCode = 2;
-}
-
-function read(option: string, text: string, expected: string, fits: (n: number) => boolean) {
-  const value = Number(text);
-  if (!fits(value)) throw wrong(option, expected, text);
-  return value;
-}
-
-function isTime(ms: number): boolean {
-  return Number.isSafeInteger(ms) && ms >= 100;
-}
-
-function wrong(option: string, expected: string, got: string): RangeError {
-  return new RangeError(`--${option}: expected ${expected}, got '${got}'`);
 }
 
 async function run(settings: Settings, reports: string): Promise<boolean> {
@@ -82,10 +66,10 @@ async function run(settings: Settings, reports: string): Promise<boolean> {
   const options = `--seed ${seed} --minutes ${minutes} --ttl ${ttl} --topology ${topology}${keeper ? ' --keeper' : ''}`;
   const command = `npm run chaos -- ${options}`;
   console.log(`${command}\n\n${describePlan(planOf(settings))}\n`);
-  const { plan, events, violations, stalls } = await runChaos(settings, folder, (fault) => {
+  const { events, violations, stalls } = await runChaos(settings, folder, (fault) => {
     console.log(`now: ${describeFault(fault).trim()}`);
   });
-  const path = writeReport(out, { command, plan, run: assembleRun(events), violations });
+  const path = writeReport(out, command, assembleRun(events), violations);
   const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
   console.log(`\n${[verdictOf(violations), ...lines].join('\n')}\n${path}`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.

@@ -4,14 +4,14 @@ import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';
-import type { HistoryEvent, Violation } from '../history/events.js';
 import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
-import { Recorder } from './history/recorder.js';
+import { type Recorder, recorderOf } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
-import { Observer } from './nemesis/observer.js';
+import { observe, type Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
 import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
+import { connect } from './topologies/connect.js';
 import { WORKERS } from './topologies/detours.js';
 import { NAME } from './topologies/server-faults.js';
 import type { Topology } from './topologies/topology.js';
@@ -26,13 +26,6 @@ export interface Settings {
   readonly ttl: number;
   /** Each worker has a keeper, and its loop is blocked at times. */
   readonly keeper: boolean;
-}
-
-export interface ChaosResult {
-  readonly plan: readonly PlannedFault[];
-  readonly events: readonly HistoryEvent[];
-  readonly violations: readonly Violation[];
-  readonly stalls: Workers['stalls'];
 }
 
 const LIMIT = 3;
@@ -50,7 +43,7 @@ export async function runChaos(
   settings: Settings,
   folder: string,
   onFault?: (fault: PlannedFault) => void,
-): Promise<ChaosResult> {
+) {
   const plan = planOf(settings);
   const topology = await startTopology(settings.topology);
   let stalls;
@@ -69,15 +62,16 @@ async function perform(
   { seed, ttl, keeper, topology: kind }: Settings,
   folder: string,
   onFault: ((fault: PlannedFault) => void) | undefined,
-): Promise<ChaosResult['stalls']> {
+): Promise<Workers['stalls']> {
   const recovery = recoveryTime(plan, ttl);
-  const recorder = new Recorder(folder, NEMESIS);
+  const recorder = recorderOf(folder, NEMESIS);
   const nodes = nodesOf(kind);
   // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };
   recorder.record({ type: 'run', semaphores: [semaphore], nodes, seed, claim, recovery });
-  const observer = await Observer.start(topology.observerAddress, semaphore, recorder);
+  const connection = await connect(topology.observerAddress);
+  const observer = observe(connection, semaphore, recorder);
   const shared = { folder, semaphore, seed, keeper };
   const workers = new Workers(WORKERS, shared, (worker) => topology.addressOf(worker));
   try {

@@ -53,6 +53,6 @@ async function expectEnd(worker: WorkerProcess): Promise<void> {
   const timer = setTimeout(() => worker.kill('SIGTERM'), PATIENCE);
   const exit = await worker.exited;
   clearTimeout(timer);
-  expect(exit, JSON.stringify(worker.messages)).to.deep.equal({ code: 0, signal: null });
+  expect(exit, worker.output).to.deep.equal({ code: 0, signal: null });
   expect(worker.output).to.equal('');
 }

@@ -12,17 +12,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const fileOf = (name) => fileURLToPath(new URL(`./${name}.pml`, import.meta.url));
 /** Megabytes that one search may take. Two run at a time. */
 const MEMORY = 1900;
 const HOLDS = 'holds';
 const CYCLE = 'acceptance cycle';
-
-/**
- * @typedef {{ model: string, title: string, property: string, options: string[], flags: string[],
- *   long: boolean, expected: string }} Check
- */
 
 /** Any number of faults, delays and crashes. */
 const untimed = (n, limit) => [`N=${n}`, `LIMIT=${limit}`];
@@ -37,9 +33,6 @@ const timed = (n, limit, faults, crashes) => [
   `CRASHES=${crashes}`,
 ];
 
-const size = (n, limit) => `${n} processes, limit ${limit}`;
-
-/** @returns {Check} */
 function check(
   title,
   property,
@@ -49,36 +42,28 @@ function check(
   return { model, title, property, options, flags, long, expected };
 }
 
-const PROGRESS = ['served', 'gone'];
+/** Every request is served, or gone, in the end. */
+function progress(title, options, long = false) {
+  return ['served', 'gone'].map((property) => check(title, property, options, { long }));
+}
 
+/** The longest first, so that the others run beside it. */
 function protocol() {
-  const checks = [];
-  // The longest first, so that the others run beside it.
-  for (const [n, limit] of [
-    [3, 2],
-    [3, 1],
-    [2, 1],
-    [2, 2],
-  ]) {
-    const who = size(n, limit);
-    const long = n === 3;
-    const both = `${who}, 1 fault, 1 crash`;
-    if (n === 2) {
-      checks.push(check(`${who}, any faults`, 'safety', untimed(n, limit), { long: true }));
-    }
-    checks.push(check(both, 'safety', timed(n, limit, 1, 1), { long }));
-    if (n === 2) {
-      checks.push(...PROGRESS.map((it) => check(both, it, timed(n, limit, 1, 1))));
-      continue;
-    }
-    const [fault, crash] = [`${who}, 1 fault`, `${who}, 1 crash`];
+  const three = [2, 1].flatMap((limit) => {
+    const who = `3 processes, limit ${limit}`;
+    const both = check(`${who}, 1 fault, 1 crash`, 'safety', timed(3, limit, 1, 1), { long: true });
+    const crash = progress(`${who}, 1 crash`, timed(3, limit, 0, 1), true);
     // Two permits and a fault take more than one search may.
-    if (limit === 1) {
-      checks.push(...PROGRESS.map((it) => check(fault, it, timed(n, limit, 1, 0), { long })));
-    }
-    checks.push(...PROGRESS.map((it) => check(crash, it, timed(n, limit, 0, 1), { long })));
-  }
-  return checks;
+    const fault = limit > 1 ? [] : progress(`${who}, 1 fault`, timed(3, limit, 1, 0), true);
+    return [both, ...fault, ...crash];
+  });
+  const two = [1, 2].flatMap((limit) => {
+    const who = `2 processes, limit ${limit}`;
+    const [both, options] = [`${who}, 1 fault, 1 crash`, timed(2, limit, 1, 1)];
+    const any = check(`${who}, any faults`, 'safety', untimed(2, limit), { long: true });
+    return [any, check(both, 'safety', options), ...progress(both, options)];
+  });
+  return [...three, ...two];
 }
 
 /** The protocol with one rule left out, for the fewest faults that show it. */
@@ -111,17 +96,14 @@ function brokenRules() {
 
 /** Without these rules a permit comes back as well, but later. -A: no assertions. */
 function slowerWithout() {
-  const flags = ['-A'];
+  const gone = { property: 'gone', flags: ['-A'] };
   return [
     without('GRANT_IN_FREEING_CALL', 'a release grants nothing', HOLDS, {
+      ...gone,
       property: 'served',
-      flags,
     }),
-    without('WITHDRAWAL', 'a rejected request is not withdrawn', HOLDS, {
-      property: 'gone',
-      flags,
-    }),
-    without('NOT_AFTER', 'no notAfter', HOLDS, { property: 'gone', flags }),
+    without('WITHDRAWAL', 'a rejected request is not withdrawn', HOLDS, gone),
+    without('NOT_AFTER', 'no notAfter', HOLDS, gone),
   ];
 }
 
@@ -140,49 +122,26 @@ function order() {
   ];
 }
 
-function run(program, args, cwd) {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      const output = stdout + stderr;
-      // Without a number it could not be started, or was ended.
-      if (error !== null && typeof error.code !== 'number') {
-        reject(new Error(`${program} did not run to its end`, { cause: error }));
-      } else resolve({ exitCode: error?.code ?? 0, output });
-    });
-  });
-}
+const execute = promisify(execFile);
 
-async function runOrThrow(program, args, cwd) {
-  const { exitCode, output } = await run(program, args, cwd);
-  if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}\n${output}`);
+async function run(program, args, cwd) {
+  const { stdout, stderr } = await execute(program, args, { cwd, maxBuffer: 64 * 1024 * 1024 });
+  return stdout + stderr;
 }
 
 /** Spin writes a verifier in C for the one property, and that searches all states. */
 async function search({ model, property, options, flags, long }, folder) {
   const safety = property === 'safety';
   const defines = [...options, ...(safety ? [] : ['LIVENESS'])].map((name) => `-D${name}`);
-  await runOrThrow('spin', ['-a', ...defines, fileOf(model)], folder);
+  await run('spin', ['-a', ...defines, fileOf(model)], folder);
   const kind = safety ? ['-DSAFETY', '-DNOCLAIM'] : [];
   // Partial order reduction finds nothing to leave out here, as every step touches the server or
   // the clock. Where little is searched, compiling takes longer.
-  const build = [
-    long ? '-O2' : '-O0',
-    '-w',
-    ...kind,
-    '-DNOREDUCE',
-    `-DMEMLIM=${MEMORY}`,
-    '-o',
-    'pan',
-    'pan.c',
-  ];
-  await runOrThrow('gcc', build, folder);
+  const fixed = `-w -DNOREDUCE -DMEMLIM=${MEMORY} -o pan pan.c`.split(' ');
+  await run('gcc', [long ? '-O2' : '-O0', ...kind, ...fixed], folder);
   const target = safety ? [] : ['-a', '-N', property];
-  const { output } = await run(
-    join(folder, 'pan'),
-    ['-m2000000', long ? '-w24' : '-w20', ...target, ...flags],
-    folder,
-  );
-  return output;
+  const size = ['-m2000000', long ? '-w24' : '-w20'];
+  return run(join(folder, 'pan'), [...size, ...target, ...flags], folder);
 }
 
 function verdictOf(output) {
@@ -193,51 +152,34 @@ function verdictOf(output) {
   return complete && /errors: 0\b/.test(output) ? HOLDS : 'search not complete';
 }
 
-/** @param {Check} item */
 async function decide(item) {
   const folder = mkdtempSync(join(tmpdir(), 'redsem-formal-'));
   try {
     const output = await search(item, folder);
     const verdict = verdictOf(output);
-    const states = Number(/(\d+) states, stored/.exec(output)?.[1] ?? Number.NaN);
-    const seconds = Number(/elapsed time ([\d.]+) seconds/.exec(output)?.[1] ?? 0);
-    const megabytes = Number(/([\d.]+)\s+total actual memory/.exec(output)?.[1] ?? 0);
+    const states = /(\d+) states, stored/.exec(output)?.[1];
+    const seconds = /elapsed time ([\d.]+) seconds/.exec(output)?.[1] ?? 0;
+    const megabytes = /([\d.]+)\s+total actual memory/.exec(output)?.[1];
     const { title, property, expected } = item;
-    return { title, property, states, seconds, megabytes, verdict, expected, output };
+    const figures = `${states} states, ${seconds} s, ${megabytes} MB`;
+    console.log(`${title.padEnd(44)}  ${property.padEnd(8)}  ${figures.padEnd(36)}  ${verdict}`);
+    if (verdict === expected) return true;
+    console.error(`\n${title}: expected ${expected}, not ${verdict}\n${output}`);
+    return false;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const COLUMNS = [-44, -8, 10, 8, 6];
-
-function line(cells) {
-  const padded = COLUMNS.map((width, i) => {
-    const cell = String(cells[i]);
-    return width < 0 ? cell.padEnd(-width) : cell.padStart(width);
-  });
-  return `${padded.join('  ')}  ${String(cells[5]).padEnd(20)}  ${cells[6]}`;
-}
-
-function show({ title, property, states, seconds, megabytes, verdict, expected }) {
-  const wrong = verdict === expected ? '' : '   <-- not as expected';
-  return `${line([title, property, states, seconds.toFixed(1), Math.round(megabytes), verdict, expected])}${wrong}`;
-}
-
-/**
- * Takes from the list until it is empty; as many at a time as there are processors, at most two.
- */
-async function decideAll(checks, report) {
-  const results = [];
-  const waiting = checks.entries();
+/** As many at a time as there are processors, at most two. Gives whether all are as expected. */
+async function decideAll(checks) {
+  const waiting = checks.values();
+  let isRight = checks.length > 0;
   const work = async () => {
-    for (const [i, item] of waiting) {
-      results[i] = await decide(item);
-      report(results[i]);
-    }
+    for (const item of waiting) if (!(await decide(item))) isRight = false;
   };
   await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
-  return results;
+  return isRight;
 }
 
 function isInstalled(program, flag) {
@@ -253,12 +195,8 @@ function rulesWithoutCheck(checks) {
 }
 
 async function main(args) {
-  const missing = [
-    ['spin', '-V'],
-    ['gcc', '--version'],
-  ].filter(([program, flag]) => !isInstalled(program, flag));
-  if (missing.length > 0) {
-    process.stderr.write(`${missing.map(([program]) => program).join(' and ')} not found\n`);
+  if (!isInstalled('spin', '-V') || !isInstalled('gcc', '--version')) {
+    console.error('spin or gcc not found');
     process.exitCode = 2;
     return;
   }
@@ -270,11 +208,7 @@ async function main(args) {
     .filter(({ title }) => title.includes(words))
     .filter(({ long }) => !long || !args.includes('--quick'));
   setPriority(process.pid, constants.priority.PRIORITY_LOW);
-  console.log(line(['check', 'property', 'states', 's', 'MB', 'verdict', 'expected']));
-  const results = await decideAll(checks, (result) => console.log(show(result)));
-  const wrong = results.filter(({ verdict, expected }) => verdict !== expected);
-  for (const { title, output } of wrong) process.stderr.write(`\n${title}\n${output}`);
-  if (wrong.length > 0 || results.length === 0) process.exitCode = 1;
+  if (!(await decideAll(checks))) process.exitCode = 1;
 }
 
 await main(process.argv.slice(2));

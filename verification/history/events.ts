@@ -9,7 +9,6 @@ export type HistoryEvent =
   | InvokeEvent
   | OkEvent
   | FailEvent
-  | UnknownEvent
   | HeldEvent
   | LostEvent
   | StallEvent
@@ -37,12 +36,10 @@ interface Written {
 export interface RunEvent extends Written {
   readonly type: 'run';
   readonly semaphores: readonly SemaphoreSettings[];
-  /** How many independent masters there are; 1: one server with a queue. */
   readonly nodes: number;
   readonly seed?: number;
   /** How long a ticket lives that was granted to a waiter, until its first extension. */
   readonly claim?: number;
-  /** Milliseconds after the last fault within which every permit must be in use again. */
   readonly recovery?: number;
 }
 
@@ -50,7 +47,6 @@ export interface SemaphoreSettings {
   readonly name: string;
   readonly limit: number;
   readonly ttl: number;
-  /** Its requests have groups and priorities: arrival decides within a group only. */
   readonly groups?: boolean;
   /** The options of all processes; left out: none. */
   readonly rate?: RateSettings;
@@ -67,7 +63,6 @@ export interface RateSettings {
 
 export interface StartedEvent extends Written {
   readonly type: 'started';
-  /** Milliseconds of its clocks in one of true time. */
   readonly rate: number;
 }
 
@@ -93,15 +88,12 @@ export interface Invocation {
   readonly semaphores: readonly string[];
   /** Milliseconds that an acquire may wait. */
   readonly timeout?: number;
-  /** The permits of a request, or the new limit. */
   readonly permits?: number;
-  /** Ids of tickets, separated by spaces. */
   readonly ticket?: string;
 }
 
 export interface InvokeEvent extends Written, Invocation {
   readonly type: 'invoke';
-  /** Unique in its process. */
   readonly call: number;
 }
 
@@ -113,38 +105,25 @@ export interface Grant {
 
 export interface Ticket extends Grant {
   readonly semaphore: string;
-  /** Until when the holder is certain of it without another extension. */
   readonly until: number;
 }
 
 export interface Outcome {
-  /** The ticket that an acquire got; a try may get none. */
   readonly tickets?: readonly Ticket[];
-  /** The result of a release or a revocation. */
   readonly result?: boolean;
 }
 
-/** The call succeeded. */
 export interface OkEvent extends Written, Outcome {
   readonly type: 'ok';
   readonly call: number;
 }
 
-/** The call took no effect: no permit in time, or the ticket was gone. */
 export interface FailEvent extends Written {
-  readonly type: 'fail';
+  readonly type: 'fail' | 'unknown';
   readonly call: number;
   readonly error: string;
 }
 
-/** The caller cannot know whether the call took effect. */
-export interface UnknownEvent extends Written {
-  readonly type: 'unknown';
-  readonly call: number;
-  readonly error: string;
-}
-
-/** The certainty of a handle has changed: it ends at `until`, which may be over. */
 export interface HeldEvent extends Written {
   readonly type: 'held';
   readonly ticket: string;
@@ -159,38 +138,28 @@ export interface LostEvent extends Written {
   readonly reason: string;
 }
 
-/** The process could not run in between. */
 export interface StallEvent extends Written {
   readonly type: 'stall';
   readonly from: number;
   readonly until: number;
 }
 
-/**
- * One fault has two to four moments: `begin`, just before it is caused; `active`, when it is there;
- * `ending`, just before it is undone; `end`.
- */
+/** A fault begins just before it is caused, and ends when it is undone. */
 export interface FaultEvent extends Written {
   readonly type: 'fault';
   readonly fault: number;
   readonly kind: string;
-  readonly phase: 'begin' | 'active' | 'ending' | 'end';
-  /** The processes that it strikes; left out: all. */
+  readonly phase: 'begin' | 'end';
   readonly targets?: readonly string[] | undefined;
-  /** The one semaphore that it strikes; left out: all. */
   readonly semaphore?: string | undefined;
   /** Milliseconds by which the server's clock is moved. */
-  readonly step?: number;
+  readonly step?: number | undefined;
   /** The key that is deleted, by the last part of its name. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Which of several independent masters it strikes; left out: all servers. */
-  readonly node?: number;
+  readonly node?: number | undefined;
 }
 
-/**
- * The server has lost its data, got back that of the time after its `upTo`th call, or its clock was
- * stepped.
- */
 export interface ServerEvent extends Written {
   readonly type: 'server';
   readonly change: 'empty' | 'restored' | 'stepped';
@@ -203,9 +172,7 @@ export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
   readonly semaphore: string;
-  /** The client that asked. */
   readonly client: string;
-  /** The server's clock. */
   readonly time: number;
   readonly ttl?: number | undefined;
   readonly notAfter?: number | undefined;
@@ -222,9 +189,7 @@ export interface ServedEvent extends Written {
   readonly budget?: string | undefined;
   readonly newGroupLimit?: number | null | undefined;
   readonly late?: boolean | undefined;
-  /** When its client sent it. */
   readonly sent?: number | undefined;
-  /** Its reply reaches no process. */
   readonly unheard?: boolean | undefined;
   readonly adopted?: (ServedGrant & { readonly before: string }) | undefined;
 }
@@ -244,7 +209,6 @@ export interface ServedRequest {
   readonly order?: ServedOrder | undefined;
   /** Units of budgets. */
   readonly cost?: Readonly<Record<string, number>> | undefined;
-  /** The place in the queue that the request names, and the place that it was given. */
   readonly arrival?: number | undefined;
   readonly place?: number | undefined;
   readonly verdict: string;
@@ -271,27 +235,21 @@ export interface QueueGrant extends ServedGrant {
   readonly heard: boolean;
 }
 
-/** The state that `inspect` showed. */
 export interface SeenEvent extends Written {
   readonly type: 'seen';
-  /** When it was asked; `at` is when it answered. */
   readonly asked: number;
   readonly holders: readonly Grant[];
-  readonly waiters: readonly string[];
 }
 
-/** An event that must never happen: an unhandled rejection, or an exception in a timer. */
 export interface CrashEvent extends Written {
   readonly type: 'crash';
   readonly error: string;
 }
 
-/** No fault comes after this. */
 export interface QuietEvent extends Written {
   readonly type: 'quiet';
 }
 
-/** The keys that are left when all have closed. */
 export interface FinalEvent extends Written {
   readonly type: 'final';
   readonly held: number;

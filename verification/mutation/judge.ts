@@ -2,11 +2,7 @@ import { type ChildProcess } from 'node:child_process';
 
 import { spawnOwned } from '../../test/support/owned-processes.js';
 import { untilEnded } from '../support/mocha-output.js';
-import type { Mutant } from './mutants.js';
 import type { ScratchTree } from './scratch-tree.js';
-
-/** `timeout`: with the mutant a run does not end, which is noticed, too. */
-export type Outcome = 'killed' | 'timeout' | 'survived';
 
 /** Arguments of Node.js, in the scratch tree. */
 type Run = readonly string[];
@@ -46,41 +42,24 @@ export function runsFor(file: string): readonly Run[] {
   return [UNIT, ...(file.includes('/redis/') ? [ON_A_SERVER] : SIMULATIONS)];
 }
 
-/** Several times the duration of each run without a mutant, in milliseconds. */
-export type Patience = ReadonlyMap<Run, number>;
+/** Each run takes far less without a mutant, in milliseconds. */
+const LONGEST = 300_000;
 
-/** @throws {Error} when a run fails without a mutant */
-export async function measure(tree: ScratchTree, runs: ReadonlySet<Run>): Promise<Patience> {
-  const patience = new Map<Run, number>();
-  for (const run of runs) {
-    const { code, text, seconds } = await untilEnded(start(tree, run));
-    if (code !== 0) throw new Error(`fails without a mutant: ${run.join(' ')}\n${text}`);
-    patience.set(run, 10_000 + 5000 * seconds);
-  }
-  return patience;
-}
-
-export async function judge(
+/** The output of the first run that fails with that text of a file, or does not end. */
+export async function failureOf(
   tree: ScratchTree,
-  { file, text }: Mutant,
-  original: string,
-  patience: Patience,
-): Promise<Outcome> {
+  file: string,
+  text: string,
+): Promise<string | undefined> {
   tree.write(file, text);
-  try {
-    for (const run of runsFor(file)) {
-      const child = start(tree, run);
-      let isLate = false;
-      const end = (): void => void (isLate = child.kill('SIGKILL'));
-      const timer = setTimeout(end, patience.get(run));
-      const { code } = await untilEnded(child);
-      clearTimeout(timer);
-      if (code !== 0) return isLate ? 'timeout' : 'killed';
-    }
-    return 'survived';
-  } finally {
-    tree.write(file, original);
+  for (const run of runsFor(file)) {
+    const child = start(tree, run);
+    const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST);
+    const { code, text: output } = await untilEnded(child);
+    clearTimeout(timer);
+    if (code !== 0) return `${run.join(' ')}\n${output}`;
   }
+  return undefined;
 }
 
 function start({ root }: ScratchTree, run: Run): ChildProcess {

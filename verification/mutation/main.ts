@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { markdownTable } from '../support/markdown-table.js';
-import { judge, measure, type Outcome, runsFor } from './judge.js';
+import { failureOf, runsFor } from './judge.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 import { compiled, filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 
-const USAGE = `npm run mutation -- [--only PART]... [--every N] [--workers N]
+const USAGE = `npm run mutation -- [--only PART]... [--every N]
   --only     only files whose path has PART in it; default: all
-  --every    each Nth mutant only, spread over all files; default: 1
-  --workers  mutants at a time; default: 1`;
+  --every    each Nth mutant only, spread over all files; default: 1`;
 
 /** The life of a permit, the code that talks to the scripts, and the scripts. */
 const FILES = [
@@ -30,42 +29,46 @@ const FILES = [
 
 interface Result {
   readonly mutant: Mutant;
-  readonly outcome: Outcome;
+  readonly noticed: boolean;
 }
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [''] },
     every: { type: 'string', default: '1' },
-    workers: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (values.help) console.log(USAGE);
-else await main(Number(values.every), Number(values.workers));
+else await main(Number(values.every));
 
-async function main(every: number, workers: number): Promise<void> {
+async function main(every: number): Promise<void> {
   const wanted = FILES.filter((file) => values.only.some((part) => file.includes(part)));
   const sources = new Map(wanted.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
   const mutants = [...sources]
     .flatMap(([file, text]) => mutantsOf(file, text).filter((each) => isDifferent(each, text)))
     .filter((_, i) => (i + 1) % every === 0);
-  const runs = new Set(mutants.flatMap(({ file }) => runsFor(file)));
-  const trees = Array.from({ length: workers }, () => new ScratchTree());
-  const [first] = trees;
-  if (first === undefined) throw new RangeError('--workers: expected at least 1');
-  const patience = await measure(first, runs);
+  const tree = new ScratchTree();
   const results: Result[] = [];
-  const left = mutants.values();
-  const work = async (tree: ScratchTree): Promise<void> => {
-    for (const mutant of left) {
-      const outcome = await judge(tree, mutant, sources.get(mutant.file) ?? '', patience);
-      results.push({ mutant, outcome });
-      tell({ mutant, outcome }, `${results.length}/${mutants.length}`);
+  const passed = new Set<string>();
+  for (const [file, text] of sources) {
+    const own = mutants.filter((mutant) => mutant.file === file);
+    const runs = String(runsFor(file));
+    if (own.length > 0 && !passed.has(runs)) {
+      const failure = await failureOf(tree, file, text);
+      if (failure !== undefined) throw new Error(`fails without a mutant: ${failure}`);
+      passed.add(runs);
     }
-  };
-  await Promise.all(trees.map(work));
+    for (const mutant of own) {
+      const noticed = (await failureOf(tree, file, mutant.text)) !== undefined;
+      results.push({ mutant, noticed });
+      const { line, before, after } = mutant;
+      const what = noticed ? 'killed' : `survived ${file}:${line}\n  - ${before}\n  + ${after}`;
+      console.log(`${results.length}/${mutants.length} ${what}`);
+    }
+    tree.write(file, text);
+  }
   console.log(totals(results));
 }
 
@@ -79,20 +82,13 @@ function isDifferent({ file, text }: Mutant, original: string): boolean {
   }
 }
 
-function tell({ mutant, outcome }: Result, done: string): void {
-  const { file, line, before, after } = mutant;
-  if (outcome !== 'survived') return console.log(`${done} ${outcome}`);
-  console.log(`${done} survived ${file}:${line}\n  - ${before}\n  + ${after}`);
-}
-
 function totals(results: readonly Result[]): string {
   const files = [...new Set(results.map(({ mutant }) => mutant.file))].toSorted();
   const rows = ['', ...files].map((file) => {
     const own = results.filter(({ mutant }) => mutant.file.startsWith(file));
-    const survived = own.filter(({ outcome }) => outcome === 'survived').length;
-    const noticed = own.length - survived;
-    const score = `${((100 * noticed) / own.length).toFixed(1)} %`;
-    return [file || 'all', ...[own.length, noticed, survived].map(String), score];
+    const killed = own.filter(({ noticed }) => noticed).length;
+    const score = `${((100 * killed) / own.length).toFixed(1)} %`;
+    return [file || 'all', ...[own.length, killed, own.length - killed].map(String), score];
   });
   return markdownTable(['file', 'mutants', 'killed', 'survived', 'score'], rows);
 }

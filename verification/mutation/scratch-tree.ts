@@ -17,7 +17,7 @@ export class ScratchTree {
   constructor() {
     cpSync(join(ROOT, 'package.json'), join(this.root, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'), 'dir');
-    for (const folder of ['src', 'test', 'scripts', 'verification', 'examples']) {
+    for (const folder of ['src', 'test', 'scripts', 'verification', 'examples', 'docs']) {
       const filter = (path: string): boolean => !path.includes('node_modules', ROOT.length);
       cpSync(join(ROOT, folder), join(this.root, folder), { recursive: true, filter });
       for (const file of filesBelow(folder)) if (file.endsWith('.ts')) this.compile(file);

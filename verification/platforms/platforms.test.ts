@@ -1,9 +1,8 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { redisRow, connected } from '../../test/conformance/rows/redis-row.js';
+import { redisRow } from '../../test/conformance/rows/redis-row.js';
+import { connected } from '../../test/support/open-client.js';
 import { semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
 import {
   describeStarted,
@@ -13,8 +12,8 @@ import {
 import { runProgram } from '../../test/tooling/run-program.js';
 import { realPassage as passage } from '../conformance/real-passage.js';
 import { readPages, samplesOf } from '../docs/markdown-samples.js';
-import { OWN_SERVERS, ReaderProjects } from '../docs/reader-projects.js';
-import { modulesOf, needPackages } from '../package/folder-packages.js';
+import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from '../docs/reader-projects.js';
+import { loadFrom, modulesOf, needPackages } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/platforms';
 const MODULES = modulesOf(FOLDER);
@@ -30,7 +29,7 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   Deno: [join(MODULES, '.bin/deno'), 'run', '--allow-all', '--quiet', '--preload', OWN_SERVERS],
 };
 
-const startProjects = (): Promise<ReaderProjects> => ReaderProjects.create(['@types/node']);
+const startProjects = (): Promise<ReaderProjects> => startReaderProjects(['@types/node']);
 
 describe('other platforms', () => {
   before('install them', function () {
@@ -75,8 +74,7 @@ interface Iovalkey {
 }
 
 async function loadIovalkey(): Promise<Iovalkey> {
-  const from = createRequire(join(MODULES, 'here.js'));
-  const loaded: unknown = await import(pathToFileURL(from.resolve('iovalkey')).href);
+  const loaded = await loadFrom(FOLDER, 'iovalkey');
   if (!isIovalkey(loaded)) throw new TypeError('iovalkey exports no Redis');
   return loaded;
 }

@@ -43,16 +43,13 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else await main();
 
-interface Tested {
-  readonly version: string;
-  readonly totals: Totals;
-}
+type Tested = Awaited<ReturnType<typeof testOn>>;
 
 async function main(): Promise<void> {
   const git = ['describe', '--always', '--dirty', '--exclude=*'];
   const commit = spawnSync('git', git, { encoding: 'utf8' }).stdout.trim();
   const wanted = servers.filter((server) => chosen.length === 0 || chosen.includes(nameOf(server)));
-  const results: (Tested | undefined)[] = [];
+  const results: Tested[] = [];
   for (const server of wanted) {
     const tested = await testOn(server);
     await report(server, tested, commit);
@@ -64,7 +61,7 @@ async function main(): Promise<void> {
 }
 
 /** Undefined where the package cannot be had. */
-async function testOn(server: DebianServer): Promise<Tested | undefined> {
+async function testOn(server: DebianServer) {
   const folder = join(CACHE, nameOf(server));
   let program: string;
   try {
@@ -90,11 +87,7 @@ async function runTests(program: string, log: string): Promise<Totals> {
 }
 
 /** Writes the row of a server at once, so that an interrupted run keeps its results. */
-async function report(
-  server: DebianServer,
-  tested: Tested | undefined,
-  commit: string,
-): Promise<void> {
+async function report(server: DebianServer, tested: Tested, commit: string): Promise<void> {
   const { passed = '–', failed = '–', skipped = '–' } = tested?.totals ?? {};
   const counts = [passed, failed, skipped].map((count) => count.toLocaleString('en'));
   const name = `| ${server.kind} | ${suiteOf(server)} | `;

@@ -43,7 +43,7 @@ export const USAGE = `npm run simulate -- [options]
   --history FILE  write the last seed's history as JSON lines
   --real-scripts  the Lua scripts on a redis-server instead of the memory backend`;
 
-/** @throws {TypeError | RangeError} naming option, expectation and value */
+/** @throws {RangeError} naming option, expectation and value */
 export function parseCommand(args: readonly string[], drawSeed: () => number): Command {
   const { values } = parseArgs({
     args: [...args],
@@ -70,8 +70,8 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       'real-scripts': { type: 'boolean', default: false },
     },
   });
-  const [seed = drawSeed(), ...others] =
-    values.seed === undefined ? [] : numbers('seed', values.seed);
+  const listed = numbers('seed', values.seed) ?? [];
+  const [seed = drawSeed(), ...others] = listed;
   const settings: Settings = {
     seed,
     minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
@@ -79,15 +79,15 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
     ...kindsOf(KINDS.filter((kind) => values[kind])),
     faults: faultsNamed(values.faults),
-    ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
-    ...(values.only !== undefined && { only: numbers('only', values.only) }),
-    ...(values.without !== undefined && { without: numbers('without', values.without) }),
+    pace: number('pace', values.pace, 0),
+    only: numbers('only', values.only),
+    without: numbers('without', values.without),
   };
   return {
     settings,
     others,
-    seeds: values.seeds === undefined ? 1 + others.length : number('seeds', values.seeds, 1),
-    seconds: values.seconds === undefined ? undefined : number('seconds', values.seconds, 0),
+    seeds: number('seeds', values.seeds, 1) ?? Math.max(1, listed.length),
+    seconds: number('seconds', values.seconds, 0),
     twice: values.twice,
     shrink: !values['no-shrink'],
     quiet: values.quiet,
@@ -97,30 +97,28 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
 }
 
 /** The command that repeats a run. */
-export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
-  const words = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
-  if (nodes > 1) words.push(`--nodes ${nodes}`);
-  words.push(...KINDS.filter((kind) => rest[kind]).map((kind) => `--${kind}`));
-  if (faults.length < FAULTS.length) words.push(`--faults ${faults.join(',') || 'none'}`);
-  if (rest.pace !== undefined) words.push(`--pace ${rest.pace}`);
-  if (rest.only !== undefined) words.push(`--only ${rest.only.join(',') || '-1'}`);
-  if (rest.without !== undefined && rest.without.length > 0) {
-    words.push(`--without ${rest.without.join(',')}`);
-  }
+export function replayOf({ faults, ...rest }: Settings): string {
+  const named = faults.length < FAULTS.length ? { faults: faults.join(',') || 'none' } : {};
+  const words = Object.entries({ ...rest, ...named }).flatMap(([name, value]) => {
+    if (value === undefined || value === '') return [];
+    return value === true ? [`--${name}`] : [`--${name} ${String(value)}`];
+  });
   return `npm run simulate -- ${words.join(' ')}`;
 }
 
-function number(option: string, text: string, least: number): number {
+export function number(option: string, text: string, least: number): number;
+export function number(option: string, text: string | undefined, least: number): number | undefined;
+export function number(option: string, text: string | undefined, least: number) {
+  if (text === undefined) return undefined;
   const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) {
-    throw new TypeError(`--${option}: expected a number, got ${JSON.stringify(text)}`);
+  if (text.trim() === '' || !(value >= least && value < Infinity)) {
+    throw new RangeError(`--${option}: expected a number of at least ${least}, got '${text}'`);
   }
-  if (value < least) throw new RangeError(`--${option}: expected at least ${least}, got ${value}`);
   return value;
 }
 
-function numbers(option: string, text: string): number[] {
-  return text.split(',').map((part) => number(option, part, -1));
+function numbers(option: string, text: string | undefined): number[] | undefined {
+  return text?.split(',').map((part) => number(option, part, -1));
 }
 
 function faultsNamed(text: string): FaultKind[] {

@@ -11,78 +11,51 @@ import { shrink } from './shrink.js';
 import { timelineOf } from './timeline.js';
 import { startRealScripts } from './world/redis-store.js';
 
-interface Sum {
-  seeds: number;
-  failed: number;
-  faults: number;
-  events: number;
-  lasted: number;
-}
+type RunOne = (settings: Settings) => Promise<RunResult>;
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return console.log(USAGE);
   const command = parseCommand(args, () => Math.floor(Math.random() * 1e9));
+  const { settings, others, seeds, seconds = Infinity, history } = command;
+  const most = seconds < Infinity ? Infinity : seeds;
   const started = performance.now();
-  const sum: Sum = { seeds: 0, failed: 0, faults: 0, events: 0, lasted: 0 };
-  const isLast = (): boolean => {
-    const { seconds, seeds } = command;
-    if (seconds !== undefined) return performance.now() - started > seconds * 1000;
-    return sum.seeds >= seeds;
-  };
+  const spent = (): number => (performance.now() - started) / 1000;
   const real = command.realScripts ? await startRealScripts() : undefined;
-  const runOne = (settings: Settings): Promise<RunResult> => run(settings, real?.open);
+  const runOne: RunOne = (each) => run(each, real?.open);
+  let [done, failed, faults, events, lasted] = [0, 0, 0, 0, 0];
   let last: RunResult | undefined;
-  let { seed } = command.settings;
-  while (!isLast()) {
-    last = await runSeed({ ...command.settings, seed }, command, sum, runOne);
-    seed = command.others[sum.seeds - 1] ?? seed + 1;
+  for (let { seed } = settings; done < most && spent() < seconds;) {
+    last = await runOne({ ...settings, seed });
+    seed = others[done] ?? seed + 1;
+    done += 1;
+    faults += last.faults.filter(({ at }) => at <= (last?.lasted ?? 0)).length;
+    events += last.events.length;
+    lasted += last.lasted;
+    if (!(await isSound(last, command, runOne))) failed += 1;
   }
   await real?.stop();
-  if (command.history !== undefined && last !== undefined) {
-    writeFileSync(command.history, last.events.map(lineOf).join(''));
-  }
-  const seconds = (performance.now() - started) / 1000;
-  const hours = (sum.lasted / 3_600_000).toFixed(2);
+  if (history !== undefined) writeFileSync(history, last?.events.map(lineOf).join('') ?? '');
+  const hours = (lasted / 3_600_000).toFixed(2);
   console.log(
-    `${sum.seeds} seeds from ${command.settings.seed}, ${hours} virtual hours, ${sum.faults} faults, ${sum.events} events in ${seconds.toFixed(1)} s: ${sum.failed} failed`,
+    `${done} seeds from ${settings.seed}, ${hours} virtual hours, ${faults} faults, ${events} events in ${spent().toFixed(1)} s: ${failed} failed`,
   );
-  if (sum.failed > 0) process.exitCode = 1;
+  if (failed > 0) process.exitCode = 1;
 }
 
-type RunOne = (settings: Settings) => Promise<RunResult>;
-
-async function runSeed(
-  settings: Settings,
-  command: Command,
-  sum: Sum,
-  runOne: RunOne,
-): Promise<RunResult> {
-  const began = performance.now();
-  const result = await runOne(settings);
-  sum.seeds += 1;
-  sum.faults += result.faults.filter(({ at }) => at <= result.lasted).length;
-  sum.events += result.events.length;
-  sum.lasted += result.lasted;
-  const took = Math.round(performance.now() - began);
-  const failed = result.violations.length > 0;
-  if (!command.quiet || failed) {
-    const verdict = failed ? `FAILED ${result.violations[0]?.rule}` : 'ok';
-    console.log(
-      `seed ${settings.seed}  ${result.digest}  ${result.faults.length} faults, ${result.events.length} events, ${Math.round(result.lasted / 1000)} s in ${took} ms  ${verdict}`,
-    );
+/** Whether no promise was broken, and a second run, if one is wanted, was the same. */
+async function isSound(result: RunResult, command: Command, runOne: RunOne): Promise<boolean> {
+  const { settings, faults, events, lasted, violations } = result;
+  const [violation] = violations;
+  if (!command.quiet || violation !== undefined) {
+    const verdict = violation === undefined ? 'ok' : `FAILED ${violation.rule}`;
+    const length = `${faults.length} faults, ${events.length} events, ${Math.round(lasted / 1000)} s`;
+    console.log(`seed ${settings.seed}  ${result.digest}  ${length}  ${verdict}`);
   }
-  if (command.twice) {
-    const again = await runOne(settings);
-    if (again.digest !== result.digest) {
-      sum.failed += 1;
-      console.log(`  NOT THE SAME: ${again.digest} the second time; ${replayOf(settings)} --twice`);
-    }
-  }
-  if (failed) {
-    sum.failed += 1;
-    await report(result, command, runOne);
-  }
-  return result;
+  const again = command.twice ? (await runOne(settings)).digest : undefined;
+  const differs = again !== undefined && again !== result.digest;
+  if (differs) console.log(`  NOT THE SAME: ${again}; ${replayOf(settings)} --twice`);
+  if (violation !== undefined) await report(result, command, runOne);
+  return violation === undefined && !differs;
 }
 
 async function report(

@@ -17,11 +17,11 @@ export interface Settings extends Kinds {
   /** Independent masters; 1: one server. */
   readonly nodes: number;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
-  readonly pace?: number;
+  readonly pace?: number | undefined;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */
-  readonly only?: readonly number[];
+  readonly only?: readonly number[] | undefined;
   /** Numbers of the processes that are left out; none by default. */
-  readonly without?: readonly number[];
+  readonly without?: readonly number[] | undefined;
 }
 
 export function kindsOf(kinds: readonly Kind[]): Kinds {

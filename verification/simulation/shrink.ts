@@ -48,15 +48,12 @@ async function reduce(
   stillFails: (kept: readonly number[]) => Promise<boolean>,
 ): Promise<void> {
   let kept = [...items];
-  for (
-    let size = Math.ceil(kept.length / 2);
-    size >= 1;
-    size = size === 1 ? 0 : Math.ceil(size / 2)
-  ) {
+  for (let size = Math.ceil(kept.length / 2); size >= 1; size = Math.ceil(size / 2)) {
     for (let from = 0; from < kept.length;) {
       const less = kept.filter((_, i) => i < from || i >= from + size);
       if (less.length < kept.length && (await stillFails(less))) kept = less;
       else from += size;
     }
+    if (size === 1) return;
   }
 }

@@ -8,7 +8,8 @@ import { Redis } from 'ioredis';
 import { killOwned } from '../../test/support/owned-processes.js';
 import { startServer } from '../../test/support/redis-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
-import { figuresOf, reportOf, type Sample } from './report.js';
+import { markdownTable } from '../support/markdown-table.js';
+import { growthOf, type Sample } from './growth.js';
 import type { WorkerArguments, WorkerSample } from './worker.js';
 
 const { values: options } = parseArgs({
@@ -34,12 +35,27 @@ async function main(minutes: number): Promise<void> {
   const left = await finish(workers, redis);
   redis.disconnect();
   await server.stop();
-  const figures = figuresOf(samples);
-  const run = `${PROCESSES} processes with ${WAITERS} waiters each, limit ${LIMIT}, ${minutes} minutes, Node ${process.versions.node}.`;
-  const text = reportOf(figures, left, `${run}\n\n${done}`);
+  const figures = growthOf(samples);
+  const head = ['figure', 'first', 'last', 'mean', 'slope a minute', 'in all', 'grows'];
+  const rows = figures.map(({ name, values, growth, grows }) => {
+    const cells = values.map((value) => value.toFixed(2));
+    return [name, ...cells, `${(growth * 100).toFixed(1)} %`, grows ? '**yes**' : 'no'];
+  });
+  const text = `# Soak
+
+Written by \`npm run soak\`. ${PROCESSES} processes with ${WAITERS} waiters each, limit ${LIMIT}, ${minutes} minutes, Node ${process.versions.node}.
+
+${done} Memory is in MiB, everything else in pieces. The first part, in which pools and caches fill, is left out. Slope: least squares.
+
+${markdownTable(head, rows)}
+
+After \`close()\` in every worker:
+
+${left.map(([what, count]) => `- ${what}: ${count}`).join('\n')}
+`;
   writeFileSync(REPORT, text);
   console.log(text);
-  const isClean = Object.values(left).every((count) => count === 0);
+  const isClean = left.every(([, count]) => count === 0);
   if (!isClean || figures.some(({ grows }) => grows)) process.exitCode = 1;
 }
 
@@ -65,25 +81,29 @@ async function collect(
   let ofWorkers: WorkerSample[] = [];
   while (performance.now() - started < duration) {
     await sleep(PERIOD);
-    for (const worker of workers) worker.send({ type: 'sample' });
-    const messages = await Promise.all(workers.map((worker) => worker.next('sample')));
+    const messages = await ask(workers, 'sample', 'sample');
     ofWorkers = messages.map(({ data }) => data).filter(isSample);
     const figures = [
       ...ofWorkers.flatMap((sample, i) => named(`worker ${i + 1}`, sample.figures)),
       ...named('server', await serverFigures(redis)),
     ];
-    const values = Object.fromEntries(figures);
-    samples.push({ at: (performance.now() - started) / 1000, values });
+    const at = (performance.now() - started) / 1000;
+    samples.push({ at, values: Object.fromEntries(figures) });
   }
   const [grants, refusals] = (['grants', 'refusals'] as const).map((of) =>
     ofWorkers.reduce((sum, sample) => sum + sample[of], 0).toLocaleString('en'),
   );
-  const done = `${samples.length} samples in ${Math.round(samples.at(-1)?.at ?? 0)} s; ${grants} permits granted, ${refusals} waits that timed out or were aborted.`;
+  const done = `${samples.length} samples; ${grants} permits granted, ${refusals} waits that timed out or were aborted.`;
   return { samples, done };
 }
 
 function isSample(data: unknown): data is WorkerSample {
   return typeof data === 'object' && data !== null && 'figures' in data;
+}
+
+function ask(workers: readonly WorkerProcess[], type: string, answer: string) {
+  for (const worker of workers) worker.send({ type });
+  return Promise.all(workers.map((worker) => worker.next(answer)));
 }
 
 function named(owner: string, figures: Readonly<Record<string, number>>): [string, number][] {
@@ -103,21 +123,17 @@ async function serverFigures(redis: Redis): Promise<Record<string, number>> {
   };
 }
 
-async function finish(
-  workers: readonly WorkerProcess[],
-  redis: Redis,
-): Promise<Record<string, number>> {
-  for (const worker of workers) worker.send({ type: 'end' });
-  const messages = await Promise.all(workers.map((worker) => worker.next('ended')));
+async function finish(workers: readonly WorkerProcess[], redis: Redis) {
+  const messages = await ask(workers, 'end', 'ended');
   await Promise.all(workers.map(({ exited }) => exited));
   const keys = (await redis.keys('*')).filter((key) => !key.endsWith(':info'));
   // Without tickets, `tickets` stays for a day, with one member that is no ticket.
   const inUse = await Promise.all(
     keys.map(async (key) => !key.endsWith(':tickets') || (await redis.zcard(key)) > 1),
   );
-  return {
-    'timers of semaphores': messages.reduce((sum, { data }) => sum + Number(data), 0),
-    'keys in use, but for `info`': inUse.filter(Boolean).length,
-    'channels with a listener': (await redis.pubsub('CHANNELS')).length,
-  };
+  return [
+    ['timers of semaphores', messages.reduce((sum, { data }) => sum + Number(data), 0)],
+    ['keys in use, but for `info`', inUse.filter(Boolean).length],
+    ['channels with a listener', (await redis.pubsub('CHANNELS')).length],
+  ] as const;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners } from 'node:events';
 
 import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
@@ -39,56 +39,39 @@ onMessage('sample', () => report('sample', sample()));
 onMessage('end', () => void finish());
 report('ready');
 
-/**
- * One request after another, for ever: most hold for a moment, some are given up, some have a
- * separate semaphore.
- */
 async function live(index: number): Promise<void> {
   while (!end.signal.aborted) {
     round += 1;
     const turn = (index + round) % 20;
-    if (turn === 0) await refused(sem.acquire({ timeout: 20 + (round % 300) }));
-    else if (turn === 1) await aborted();
-    else if (turn === 2 && index % 50 === 0) await shortLived();
-    else await held();
+    await (turn === 2 && index % 50 === 0 ? shortLived() : ask(turn));
   }
 }
 
-async function held(): Promise<void> {
+/** Most requests hold for a moment; some are given up, by a timeout or a signal. */
+async function ask(turn: number): Promise<void> {
+  const giveUp = new AbortController();
+  const timer = turn === 1 ? setTimeout(() => giveUp.abort(), 100) : undefined;
   try {
-    const handle = await sem.acquire({ signal: end.signal });
+    const handle = await sem.acquire({
+      signal: turn === 1 ? giveUp.signal : end.signal,
+      ...(turn === 0 && { timeout: 20 + (round % 300) }),
+    });
     grants += 1;
     if (grants % 10 === 0) handle.on('lost', () => undefined);
-    await sleep(grants % 500 === 0 ? 4000 : 5);
-    await handle.release();
-  } catch (error) {
-    if (!end.signal.aborted) throw error;
-  }
-}
-
-async function aborted(): Promise<void> {
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), 100);
-  await refused(sem.acquire({ signal: controller.signal }));
-  clearTimeout(timer);
-}
-
-async function refused(acquiring: ReturnType<typeof sem.acquire>): Promise<void> {
-  try {
-    const handle = await acquiring;
-    grants += 1;
+    if (turn > 1) await sleep(grants % 500 === 0 ? 4000 : 5);
     await handle.release();
   } catch (error) {
     if (!(error instanceof AcquireTimeoutError || error instanceof DOMException)) throw error;
     refusals += 1;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 /** Another semaphore, whose waiters are rejected by its end. */
 async function shortLived(): Promise<void> {
   const own = new Semaphore(client.target, `${name}-${round % 7}`, { ...options, limit: 1 });
-  const handle = await own.tryAcquire();
-  if (handle !== null) grants += 1;
+  if ((await own.tryAcquire()) !== null) grants += 1;
   const waiting = own.acquire().catch(() => undefined);
   await own.close();
   await waiting;
@@ -110,9 +93,9 @@ function sample(): WorkerSample {
 
 /** On the client, on the process and on the signal that all its waiters share. */
 function countListeners(): number {
-  const emitters = [client.emitter, process];
-  const ofEmitters = emitters.map((emitter) =>
-    emitter.eventNames().reduce((sum, event) => sum + emitter.listenerCount(event), 0),
+  const emitters = [client.target, process].filter((one) => one instanceof EventEmitter);
+  const ofEmitters = emitters.flatMap((emitter) =>
+    emitter.eventNames().map((event) => emitter.listenerCount(event)),
   );
   const ofSignal = getEventListeners(end.signal, 'abort').length;
   return ofEmitters.reduce((sum, count) => sum + count, ofSignal);

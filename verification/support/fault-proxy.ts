@@ -13,11 +13,16 @@ export class FaultProxy {
   readonly #targetPort: number;
   readonly #listener;
   readonly #links = new Set<readonly Socket[]>();
-  #swallowRequests = false;
-  #swallowReplies = false;
-  #refuse = false;
-  #delay = 0;
-  #split = false;
+  /** Drops the clients' calls. */
+  swallowsRequests = false;
+  /** Drops the server's replies: the server executes calls, and no client learns of it. */
+  swallowsReplies = false;
+  /** Destroys new connections at once; open ones stay. */
+  refuses = false;
+  /** Milliseconds for which every chunk is held back, in each direction. */
+  delay = 0;
+  /** Delivers in chunks of 1 to 3 bytes. */
+  splits = false;
   /** Resolves once it no longer hangs. */
   #flowing = Promise.resolve();
   #flow: (() => void) | undefined;
@@ -26,7 +31,7 @@ export class FaultProxy {
     this.#targetPort = targetPort;
     // Half open: a side that has sent its end may still receive.
     this.#listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      if (this.#refuse) client.destroy();
+      if (this.refuses) client.destroy();
       else this.#link(client);
     });
   }
@@ -35,39 +40,12 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /**
-   * Drops the server's replies from now on: the server executes calls, and no client learns of it.
-   */
-  swallowReplies(on: boolean): void {
-    this.#swallowReplies = on;
-  }
-
-  /** Drops the clients' calls from now on. */
-  swallowRequests(on: boolean): void {
-    this.#swallowRequests = on;
-  }
-
   /** Keeps all bytes and all sockets, and delivers when turned off. */
   hang(on: boolean): void {
     if (on && this.#flow !== undefined) return;
     this.#flow?.();
     this.#flow = undefined;
     if (on) this.#flowing = new Promise((resolve) => (this.#flow = resolve));
-  }
-
-  /** Holds every chunk back for `ms`, in each direction. */
-  delay(ms: number): void {
-    this.#delay = ms;
-  }
-
-  /** Delivers in chunks of 1 to 3 bytes. */
-  split(on: boolean): void {
-    this.#split = on;
-  }
-
-  /** Destroys new connections at once; open ones stay. */
-  refuse(on: boolean): void {
-    this.#refuse = on;
   }
 
   /** Destroys every open connection, with the bytes that were held back. */
@@ -94,10 +72,10 @@ export class FaultProxy {
     const requests = this.#join(client, server);
     const replies = this.#join(server, client);
     client.on('data', (bytes) => {
-      if (!this.#swallowRequests) requests(() => this.#deliver(bytes, server));
+      if (!this.swallowsRequests) requests(() => this.#deliver(bytes, server));
     });
     server.on('data', (bytes) => {
-      if (!this.#swallowReplies) replies(() => this.#deliver(bytes, client));
+      if (!this.swallowsReplies) replies(() => this.#deliver(bytes, client));
     });
     for (const socket of link) {
       socket.on('close', () => {
@@ -119,7 +97,7 @@ export class FaultProxy {
       if (!target.destroyed) await step();
     };
     const pass = (step: () => unknown): void => {
-      earlier = passOn(earlier, performance.now() + this.#delay, step);
+      earlier = passOn(earlier, performance.now() + this.delay, step);
     };
     source.on('error', () => undefined); // 'close' follows
     source.on('end', () => pass(() => target.end()));
@@ -129,12 +107,12 @@ export class FaultProxy {
 
   async #deliver(bytes: Buffer, target: Socket): Promise<void> {
     for (let at = 0; at < bytes.length && target.writable;) {
-      const size = this.#split ? 1 + (at % 3) : bytes.length;
+      const size = this.splits ? 1 + (at % 3) : bytes.length;
       target.write(bytes.subarray(at, at + size));
       at += size;
       // A pause between pieces, and a look at the sockets, or the receiver would read them as one
       // chunk again.
-      if (!this.#split) continue;
+      if (!this.splits) continue;
       await sleep(1);
       await turn();
     }

@@ -8,17 +8,11 @@ export interface Totals {
   readonly skipped: number;
 }
 
-export interface Ended {
-  readonly code: number;
-  /** All that it wrote to its standard output. */
-  readonly text: string;
-  /** What its last line says that reads like `5 passed, 0 failed, 2 skipped`. */
-  readonly totals: Totals | undefined;
-  readonly seconds: number;
-}
-
-/** The output of a run that has ended; `isShown`: it goes to the terminal, too. */
-export async function untilEnded(child: ChildProcess, isShown = false): Promise<Ended> {
+/**
+ * All that a run wrote to its standard output, and what the last line of it says that reads like
+ * `5 passed, 0 failed, 2 skipped`. `isShown`: it goes to the terminal, too.
+ */
+export async function untilEnded(child: ChildProcess, isShown = false) {
   const began = performance.now();
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {

@@ -63,7 +63,7 @@ export class TestSentinels {
    * port still reaches it.
    */
   isolateFirst(): TestServer {
-    this.#proxy.refuse(true);
+    this.#proxy.refuses = true;
     this.#proxy.hang(true);
     this.#proxy.cut();
     return present(this.servers[0]);
@@ -97,7 +97,7 @@ export class TestSentinels {
    */
   async repair(): Promise<void> {
     this.#proxy.hang(false);
-    this.#proxy.refuse(false);
+    this.#proxy.refuses = false;
     for (const server of this.servers) {
       server.resume();
       await server.command('PING').catch(() => server.restart());

@@ -8,23 +8,15 @@ export const LATE_MS = 200;
  */
 export const AT_ONCE_MS = 2500;
 
-export interface Timed<T> {
-  readonly value: T;
-  /** Milliseconds from just before the call until it settled. */
-  readonly took: number;
-}
-
-/** Gives the duration and the result of a call; rejects as the call does. */
-export async function timed<T>(body: () => Promise<T>): Promise<Timed<T>> {
+/** Gives the result of a call, and the milliseconds until it settled; rejects as the call does. */
+export async function timed<T>(body: () => Promise<T>): Promise<{ value: T; took: number }> {
   const began = performance.now();
   const value = await body();
   return { value, took: performance.now() - began };
 }
 
 /** Gives the error of a call, and how soon it came. */
-export async function timedRejection(
-  call: () => Promise<unknown>,
-): Promise<{ readonly error: unknown; readonly took: number }> {
-  const { value, took } = await timed(() => reasonOf(call()));
-  return { error: value, took };
+export async function timedRejection(call: () => Promise<unknown>) {
+  const { value: error, took } = await timed(() => reasonOf(call()));
+  return { error, took };
 }

@@ -4,20 +4,8 @@ import { join } from 'node:path';
 
 import { findExecutable } from '../../test/support/find-executable.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
-import { findServer, startServer, type TestServer } from '../../test/support/redis-server.js';
+import { findServer, startServer } from '../../test/support/redis-server.js';
 import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
-
-/**
- * A server that speaks TLS on a separate port, beside the plain port of the tests; clients must
- * show a certificate.
- */
-export interface TlsServer {
-  readonly server: TestServer;
-  readonly port: number;
-  /** Where that is by which a client trusts the server and is trusted by it. */
-  readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
-  stop(): Promise<void>;
-}
 
 /** The program that this machine lacks for TLS: openssl, or a server that was built with it. */
 export function noTls(): string | undefined {
@@ -29,7 +17,11 @@ export function noTls(): string | undefined {
   return hasTls ? undefined : 'redis-server with TLS';
 }
 
-export async function startTlsServer(): Promise<TlsServer> {
+/**
+ * A server that speaks TLS on a separate port, beside the plain port of the tests; clients must
+ * show a certificate. `files`: where that is by which a client trusts the server and is trusted.
+ */
+export async function startTlsServer() {
   const folder = makeTemporaryFolder();
   const own = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
   openssl(folder, `req -x509 ${own} -keyout ca.key -out ca.crt -days 1 -subj /CN=ca`);

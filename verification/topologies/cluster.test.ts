@@ -8,42 +8,39 @@ import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster } from '../support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { clusterClient } from '../support/topology-clients.js';
-import { type Connect, type Fixture, meeting, throughBothClients } from './topology-fixture.js';
+import { type Connect, type Fixture, itThroughBothClients } from './topology-fixture.js';
 
 describeWithCluster('a cluster', (cluster) => {
   const connect: Connect = (kind) => clusterClient({ kind, ports: cluster().ports });
 
-  it('is used with the least rights and the rights that its client needs', async () => {
-    const login = { username: 'limited', password: 'secret' };
+  const login = { username: 'limited', password: 'secret' };
+  const limited: Connect = (kind) => clusterClient({ kind, ports: cluster().ports, login });
+  const rightsTitle = 'is used with the least rights and the rights that its client needs';
+  itThroughBothClients(rightsTitle, limited, async (fixture) => {
     const rights = ['resetchannels', '-@all', ...leastRights, '+cluster|slots', '+cluster|info'];
     for (const node of cluster().nodes) {
       await node.command('ACL', 'SETUSER', login.username, 'on', `>${login.password}`, ...rights);
     }
-    await throughBothClients(
-      (kind) => clusterClient({ kind, ports: cluster().ports, login }),
-      (fixture) => expectPush(fixture, newName()),
-    );
+    await expectPush(fixture, newName());
   });
 
-  it('pushes to a waiter whose subscriber was on a node that is killed', async () => {
+  const killTitle = 'pushes to a waiter whose subscriber was on a node that is killed';
+  itThroughBothClients(killTitle, connect, async (fixture) => {
     const [master, other] = (await cluster().masters()) as [TestServer, TestServer];
-    const kill = meeting(() => cluster().kill(master));
-    await throughBothClients(connect, async (fixture) => {
-      let name = newName();
-      while ((await masterOf(name)) !== other) name = newName();
-      const pushed = async (): Promise<boolean> => {
-        let there = false;
-        await expectPush(fixture, name, async (inbox) => {
-          there = ((await master.command('PUBSUB', 'CHANNELS', inbox)) as unknown[]).length > 0;
-          if (there) await kill();
-          // Until there is another master, clients ask the dead one.
-          await eventually(() => new StoredSemaphore(cluster(), name).expectListening());
-        });
-        return there;
-      };
-      // Each client takes a node by chance.
-      while (!(await pushed()));
-    });
+    let name = newName();
+    while ((await masterOf(name)) !== other) name = newName();
+    const pushed = async (): Promise<boolean> => {
+      let there = false;
+      await expectPush(fixture, name, async (inbox) => {
+        there = ((await master.command('PUBSUB', 'CHANNELS', inbox)) as unknown[]).length > 0;
+        if (there) await cluster().kill(master);
+        // Until there is another master, clients ask the dead one.
+        await eventually(() => new StoredSemaphore(cluster(), name).expectListening());
+      });
+      return there;
+    };
+    // Each client takes a node by chance.
+    while (!(await pushed()));
     await cluster().repair();
   });
 

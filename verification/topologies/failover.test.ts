@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { AcquireTimeoutError } from '../../src/index.js';
-import { newName } from '../../test/support/client-fixture.js';
+import { bothKinds, newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
@@ -12,9 +12,9 @@ import { clusterClient, sentinelClient } from '../support/topology-clients.js';
 import {
   type Connect,
   expectLostWithin,
+  itThroughBothClients,
   lossesOf,
-  meeting,
-  throughBothClients,
+  through,
   untilReplicated,
 } from './topology-fixture.js';
 
@@ -35,43 +35,35 @@ interface Topology {
 }
 
 function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
-  it(`${how}: holders keep their tickets, waiters keep waiting, no call hangs`, async () => {
-    let failedAt = 0;
-    const fail = meeting(async () => {
-      failedAt = performance.now();
-      await topology.fail(how);
-    });
-    const wake = meeting(() => topology.repair());
-    await throughBothClients(topology.connect, async (fixture) => {
-      const name = await topology.name();
-      const options = { limit: 1, ttl: LONG, extendEvery: 200 };
-      const semaphore = await fixture.semaphore(name, options);
-      const handle = await semaphore.acquire(5000);
-      const losses = lossesOf(handle);
-      const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
-      const stored = new StoredSemaphore(topology, name);
-      await stored.expectListening();
-      const brief = await fixture.semaphore(await topology.name(), { limit: 1, ttl: SHORT });
-      const lost = lossesOf(await brief.acquire(5000));
-      await topology.replicated();
-      await fail();
-      // While no server answers, a call still ends with its timeout (P5).
-      const { took, error } = await timedRejection(() => semaphore.acquire(200));
-      expect(error).to.be.instanceOf(AcquireTimeoutError);
-      expect(took).to.be.at.most(200 + LATE_MS);
-      await expectLostWithin(lost, SHORT, failedAt);
-      const isStuck = how === 'hung' && fixture.kind === topology.stuck;
-      if (isStuck) await wake();
-      await eventually(() => handle.extend());
-      expect(losses).to.deep.equal([]);
-      await stored.expectHeldBy([handle]);
-      expect(await handle.release()).to.equal(true);
-      const next = await waiting;
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
-      expect(await next.release()).to.equal(true);
-      await stored.expectEmpty();
-      if (!isStuck) await wake();
-    });
+  const title = `${how}: holders keep their tickets, waiters keep waiting, no call hangs`;
+  itThroughBothClients(title, topology.connect, async (fixture) => {
+    const name = await topology.name();
+    const options = { limit: 1, ttl: LONG, extendEvery: 200 };
+    const semaphore = await fixture.semaphore(name, options);
+    const handle = await semaphore.acquire(5000);
+    const losses = lossesOf(handle);
+    const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
+    const stored = new StoredSemaphore(topology, name);
+    await stored.expectListening();
+    const brief = await fixture.semaphore(await topology.name(), { limit: 1, ttl: SHORT });
+    const lost = lossesOf(await brief.acquire(5000));
+    await topology.replicated();
+    const failedAt = performance.now();
+    await topology.fail(how);
+    // While no server answers, a call still ends with its timeout (P5).
+    const { took, error } = await timedRejection(() => semaphore.acquire(200));
+    expect(error).to.be.instanceOf(AcquireTimeoutError);
+    expect(took).to.be.at.most(200 + LATE_MS);
+    await expectLostWithin(lost, SHORT, failedAt);
+    if (how === 'hung' && fixture.kind === topology.stuck) await topology.repair();
+    await eventually(() => handle.extend());
+    expect(losses).to.deep.equal([]);
+    await stored.expectHeldBy([handle]);
+    expect(await handle.release()).to.equal(true);
+    const next = await waiting;
+    expect(next.fencingToken).to.be.above(handle.fencingToken);
+    expect(await next.release()).to.equal(true);
+    await stored.expectEmpty();
   });
 }
 
@@ -111,7 +103,6 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
   let master: TestServer;
   let replicas: TestServer[];
 
-  // The tests come in this order: the first master alone can be cut off.
   beforeEach('see who is master', async () => {
     master = await sentinels().master();
     replicas = sentinels().servers.filter((server) => server !== master);
@@ -129,30 +120,36 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       }
     };
     await boundLag('1');
-    let cutAt = 0;
-    const isolate = meeting(async () => {
-      cutAt = performance.now();
-      expect(sentinels().isolateFirst()).to.equal(master);
-      await sentinels().untilFailover(master);
-    });
-    await throughBothClients(connect, async (fixture) => {
-      const direct = await openClient(fixture.kind, `redis://127.0.0.1:${master.port}`);
-      const name = newName();
-      const options = { limit: 1, ttl, extendEvery: 200 };
-      const handle = await (await fixture.semaphore(name, options, direct.target)).acquire(5000);
-      const losses = lossesOf(handle);
-      const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
-      await new StoredSemaphore(sentinels(), name).expectListening();
-      await untilReplicated(master, replicas);
-      await isolate();
-      const next = await waiting;
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
-      // Redis looks at the lag of its replicas once a second.
-      await expectLostWithin(losses, maxLag + 1000 + ttl, cutAt);
-      expect(next.held).to.equal(true);
-      expect(await next.release()).to.equal(true);
-      await direct.close();
-    });
+    // The first master alone can be cut off: both clients meet that.
+    let cut: (at: number) => void = () => undefined;
+    const isolated = new Promise<number>((resolve) => (cut = resolve));
+    let ready = 0;
+    const sides = bothKinds.map((kind) =>
+      through(kind, connect, async (fixture) => {
+        const direct = await openClient(fixture.kind, `redis://127.0.0.1:${master.port}`);
+        const name = newName();
+        const options = { limit: 1, ttl, extendEvery: 200 };
+        const handle = await (await fixture.semaphore(name, options, direct.target)).acquire(5000);
+        const losses = lossesOf(handle);
+        const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
+        await new StoredSemaphore(sentinels(), name).expectListening();
+        await untilReplicated(master, replicas);
+        ready += 1;
+        const cutAt = await isolated;
+        const next = await waiting;
+        expect(next.fencingToken).to.be.above(handle.fencingToken);
+        // Redis looks at the lag of its replicas once a second.
+        await expectLostWithin(losses, maxLag + 1000 + ttl, cutAt);
+        expect(next.held).to.equal(true);
+        expect(await next.release()).to.equal(true);
+        await direct.close();
+      }),
+    );
+    await eventually(() => ready === bothKinds.length);
+    cut(performance.now());
+    expect(sentinels().isolateFirst()).to.equal(master);
+    await sentinels().untilFailover(master);
+    await Promise.all(sides);
     await sentinels().repair();
     await boundLag('0');
   });

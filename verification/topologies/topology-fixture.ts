@@ -23,19 +23,8 @@ export interface Fixture {
 
 type Body = (fixture: Fixture) => Promise<void>;
 
-/** The same at the same time through each library, so that slow steps happen once. */
-export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
-  // The first failure ends the test: the other side may wait for this one.
-  await Promise.all(
-    bothKinds.map((kind) =>
-      through(kind, connect, body).catch((cause: unknown) => {
-        throw new Error(kind, { cause });
-      }),
-    ),
-  );
-}
-
-async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
+/** Runs a test with clients of one kind. */
+export async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
   const clients: TopologyClient[] = [];
   const semaphores: Semaphore[] = [];
   const open = async (): Promise<RedisTarget> => {
@@ -57,19 +46,9 @@ async function through(kind: BothKinds, connect: Connect, body: Body): Promise<v
   }
 }
 
-/**
- * Gives a function that resolves for both clients once both have called it and `action` has run.
- */
-export function meeting(action: () => unknown): () => Promise<void> {
-  let missing = bothKinds.length;
-  let begin: () => void = () => {};
-  const all = new Promise<void>((resolve) => (begin = resolve));
-  const acted = all.then(async () => void (await action()));
-  return () => {
-    missing -= 1;
-    if (missing === 0) begin();
-    return acted;
-  };
+/** The same test once through each library. */
+export function itThroughBothClients(title: string, connect: Connect, body: Body): void {
+  for (const kind of bothKinds) it(`${title} (${kind})`, () => through(kind, connect, body));
 }
 
 type Losses = readonly { readonly at: number; readonly reason: string }[];

@@ -22,7 +22,7 @@ describeInBrowser('a lost connection', (web) => {
     await untilText(page, '#detail-held', '1');
     await web().view.kill();
     await untilLink(page, 'Disconnected');
-    expect(await textOf(page, '#banner-text')).to.match(/^Connection lost: trying again\. Numbers/);
+    expect(await textOf(page, '#banner')).to.match(/^Connection lost: trying again\. Numbers/);
     expect(await page.evaluate(staleColor)).to.equal('italic');
     expect(await textOf(page, '#detail-held'), 'the last that was known').to.equal('1');
     await kept.acquire();
@@ -38,7 +38,7 @@ describeInBrowser('a lost connection', (web) => {
     web().server.pause();
     try {
       await untilLink(page, 'No Redis');
-      expect(await textOf(page, '#banner-text')).to.match(/^Redis does not answer\. Numbers are/);
+      expect(await textOf(page, '#banner')).to.match(/^Redis does not answer\. Numbers are/);
       expect(await page.evaluate(staleColor)).to.equal('italic');
     } finally {
       web().server.resume();

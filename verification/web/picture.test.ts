@@ -98,7 +98,7 @@ describeInBrowser('the picture of four clients', (web) => {
     await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
     await work;
     await follows(page, 'idle 0 / 3 0');
-    expect(await page.locator('#chart-held canvas').count()).to.equal(1);
+    expect(await page.locator('#charts .chart:first-child canvas').count()).to.equal(1);
   });
 });
 

@@ -3,12 +3,12 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ContextOptions, Page } from 'playwright-core';
+import type { ContextOptions } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { ROOT } from '../../test/tooling/run-program.js';
-import { describeInBrowser, textOf } from './page-fixture.js';
+import { describeInBrowser, textOf, untilText } from './page-fixture.js';
 import { playScene, SCENE_NAME } from './scene.js';
 
 /** `REDSEM_PICTURES=1 npm run verify -- web` renews the pictures of the documentation. */
@@ -55,7 +55,7 @@ describeInBrowser('pictures', (web) => {
       // Without transitions every bar shows the numbers beside it.
       const options = { ...look, reducedMotion: 'reduce' } as const;
       const { page, problems } = await web().open({ ...options, ...(name && { name }) });
-      if (name === undefined) await eventually(async () => (await total(page)) === '10 semaphores');
+      if (name === undefined) await untilText(page, '#total-names', '10 semaphores');
       else await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
       mkdirSync(folder, { recursive: true });
       const path = join(folder, file);
@@ -65,8 +65,3 @@ describeInBrowser('pictures', (web) => {
     });
   }
 });
-
-/** Hidden on a phone. */
-function total(page: Page): Promise<string> {
-  return page.evaluate<string>("document.querySelector('#total-names').textContent");
-}

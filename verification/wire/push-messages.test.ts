@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 
-import { type RedisConnection, Semaphore, type SubscriptionEvents } from '../../src/index.js';
+import { Semaphore, type SubscriptionEvents } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
-import { openClient } from '../../test/support/open-client.js';
+import { connectionTo, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
@@ -16,8 +16,8 @@ describeWithServer('messages that any client may send', (server) => {
       return { close: () => Promise.resolve() };
     };
     const runBySha = () => Promise.reject(new Error('NOSCRIPT'));
-    const runByText: RedisConnection['runByText'] = (...args) => client.run(...args);
-    const semaphore = new Semaphore({ runBySha, runByText, subscribe }, 'jobs', { limit: 1 });
+    const real = connectionTo(client.target);
+    const semaphore = new Semaphore({ ...real, runBySha, subscribe }, 'jobs', { limit: 1 });
     const holder = await semaphore.acquire();
     const waiting = semaphore.acquire();
     const stored = new StoredSemaphore(server(), 'jobs');

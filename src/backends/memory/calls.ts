@@ -86,18 +86,12 @@ function store(s: Semaphore, limit: number | undefined): void {
   s.limit = limit ?? s.configured;
 }
 
-/**
- * An operator may know the stored limit alone: its call says nothing of the limit that others are
- * made with.
- */
-function keepCallers(s: Semaphore): void {
-  s.own = s.configured || s.own;
-}
-
 export function setLimit(s: Semaphore, call: port.SetLimitCall): Said<port.SetLimitReply> {
   const late = isLate(s, call);
   if (!late) store(s, call.newLimit);
-  keepCallers(s);
+  // An operator may know the stored limit alone: it says nothing of the limit that others are made
+  // with.
+  s.own = s.configured || s.own;
   return { late };
 }
 
@@ -112,7 +106,7 @@ export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.A
     store(s, limit);
     remember(s, id, limit, s.now + CHANGE_LIFE_MS);
   }
-  keepCallers(s);
+  s.own = s.configured || s.own;
   if (late) return { limit: undefined, late };
   return refused ? { limit: before, refused } : { limit };
 }

@@ -25,7 +25,7 @@ export class Slots {
     }
     if (this.held > 0) return;
     this.#top = 0;
-    if (this.#free.size > 0) this.#free = new Heap(byFirst);
+    if (this.#free.lowest !== undefined) this.#free = new Heap(byFirst);
   }
 
   /** The first and the last of the lowest free slots, at most `most`, that lie side by side. */

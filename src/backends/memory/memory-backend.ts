@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type * as port from '../backend.js';
 import { checkOptions } from '../../arguments/known-options.js';
-import { checkClock } from '../../options.js';
+import { checkClock } from '../../arguments/resolve.js';
 import { systemClock, type Clock } from '../../time/clock.js';
 import { overviewOf } from '../overview-of.js';
 import { mapKeyOf } from '../map-key.js';

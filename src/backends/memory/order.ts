@@ -39,8 +39,14 @@ export interface Heads {
 /** The flow of requests without options. */
 export const PLAIN: string = flowOf(NO_ORDER);
 
-export const arrivalOf = ({ arrival }: Waiting): number => arrival;
-export const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
+const arrivalOf = ({ arrival }: Waiting): number => arrival;
+const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
+
+/** Which of two heads comes first. */
+export function isBefore(one: Flow, other: Flow): boolean {
+  const [a = 0, b = 0] = [one.tag, other.tag];
+  return a < b || (a === b && headArrival(one) < headArrival(other));
+}
 
 export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: number): Waiting {
   const { id, permits, order = NO_ORDER, cost } = asked;
@@ -67,7 +73,7 @@ function lead(s: Semaphore, flow: Flow, start: number): void {
   const { priority } = head.order;
   let heads = times.get(priority);
   if (heads === undefined) {
-    const flows = new Heap<Flow>(({ tag = 0 }) => tag, headArrival);
+    const flows = new Heap<Flow>(({ tag = 0 }) => tag, isBefore);
     heads = { flows, capped: new Set(), time: 0 };
     times.set(priority, heads);
   }
@@ -138,16 +144,16 @@ export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   const { tag, waiting } = flow;
   const isHead = r === waiting.lowest;
   waiting.remove(r);
-  if (waiting.size === 0) flows.delete(r.flow);
+  if (waiting.lowest === undefined) flows.delete(r.flow);
   const heads = times.get(r.order.priority);
   if (heads === undefined || (!heads.capped.has(flow) && (tag === undefined || !isHead))) return;
   const start =
     tag === undefined ? heads.time : isGranted ? Math.max(heads.time, tag) : tag - r.step;
   if (isGranted) heads.time = start;
-  if (waiting.size > 0) return lead(s, flow, start);
+  if (waiting.lowest !== undefined) return lead(s, flow, start);
   if (tag !== undefined) heads.flows.remove(flow);
   heads.capped.delete(flow);
-  if (heads.flows.size + heads.capped.size === 0) times.delete(r.order.priority);
+  if (heads.flows.items.length + heads.capped.size === 0) times.delete(r.order.priority);
 }
 
 /** The next request. */
@@ -172,12 +178,12 @@ export function endPlainOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
   const [heads, plain, head] = [times.get(0), flows.get(PLAIN), headOf(s, PLAIN)];
   if (heads === undefined || plain === undefined || head === undefined || s.cap) return;
-  if (times.size > 1 || heads.flows.size > 1 || plain.tag !== heads.time + head.step) return;
+  if (flows.size > 1 || plain.tag !== heads.time + head.step) return;
   plain.tag = undefined;
   times.clear();
 }
 
 /** Whether anything beside arrival decides which request is next, or when. */
 export function isOrdered(s: Semaphore): boolean {
-  return s.keys.parked.size + s.keys.times.size > 0 || isPriced(s);
+  return s.keys.parked.items.length + s.keys.times.size > 0 || isPriced(s);
 }

@@ -1,5 +1,5 @@
 import type { QueueProgress } from '../backend.js';
-import { headArrival, type Flow, type Waiting } from './order.js';
+import { isBefore, type Flow, type Waiting } from './order.js';
 import type { Semaphore } from './semaphore.js';
 
 /** How fast grants come, while a waiting request wants to know. */
@@ -36,20 +36,15 @@ function positionOf(s: Semaphore, r: Waiting): number {
   const { flows, times } = s.keys;
   const flow = flows.get(r.flow);
   if (flow === undefined || r.isParked) return s.waiting - 1;
-  const turns = flow.waiting.all().filter(({ arrival }) => arrival < r.arrival).length;
+  const turns = flow.waiting.items.filter(({ arrival }) => arrival < r.arrival).length;
   const own = times.get(r.order.priority)?.flows;
   if (own === undefined) return turns;
   const isAhead = (other: Flow): boolean => flow.tag === undefined || isBefore(other, flow);
-  let before = own.all().filter(isAhead).length;
+  let before = own.items.filter(isAhead).length;
   for (const [priority, { flows: heads }] of times) {
-    if (priority > r.order.priority) before += heads.size;
+    if (priority > r.order.priority) before += heads.items.length;
   }
-  return Math.min(s.waiting - 1, before + turns * own.size);
-}
-
-function isBefore(one: Flow, other: Flow): boolean {
-  const [a = 0, b = 0] = [one.tag, other.tag];
-  return a < b || (a === b && headArrival(one) < headArrival(other));
+  return Math.min(s.waiting - 1, before + turns * own.items.length);
 }
 
 /** A waiting request's progress, as its verdict has it. */

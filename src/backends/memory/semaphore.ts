@@ -4,7 +4,7 @@ import { Heap, type Heaped } from '../heap.js';
 import { firstId } from '../ticket-id.js';
 import type { Inboxes } from './inboxes.js';
 import { type Cap, permitsIn } from './caps.js';
-import { arrivalOf, type Flow, freeGroup, type Heads, useCap, type Waiting } from './order.js';
+import { type Flow, freeGroup, type Heads, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
 import { Slots } from './free-slots.js';
@@ -56,8 +56,11 @@ class Keys {
   readonly times: Map<number, Heads> = new Map();
   /** Permits that each group holds, while there is a cap. */
   readonly groups: Map<string, number> = new Map();
-  /** Requests for more than the limit. */
-  readonly parked: Heap<Waiting> = new Heap(({ permits }) => permits, arrivalOf);
+  /** Requests for more than the limit. Of one number of permits as in a sorted set. */
+  readonly parked: Heap<Waiting> = new Heap(
+    ({ permits }) => permits,
+    (a, b) => a.id < b.id,
+  );
 }
 
 /**

@@ -30,7 +30,6 @@ const MAX_HEADROOM_US = 1000;
  * refused, or must wait.
  */
 export class Acquisition {
-  otherLimit: number | undefined;
   readonly #quorum: Quorum;
   readonly #call: AcquireCall;
   readonly #candidates: readonly Candidate[];
@@ -38,6 +37,7 @@ export class Acquisition {
   /** Slots that a majority names as free, in random order: the next try aims at them. */
   #contested: number[] = [];
   #roundTime = 0;
+  #otherLimit: number | undefined;
 
   constructor(quorum: Quorum, call: AcquireCall) {
     this.#quorum = quorum;
@@ -46,8 +46,11 @@ export class Acquisition {
     this.#candidates = call.requests.map((each) => new Candidate(each, quorum.majorities));
   }
 
-  /** Gives a verdict for each request. Throws unless a majority answered. */
-  async run(): Promise<AcquireVerdict[]> {
+  /**
+   * Sets a verdict for each request. Throws unless a majority answered.
+   * @returns the limit of another caller
+   */
+  async run(verdicts: Map<string, AcquireVerdict>): Promise<number | undefined> {
     const { open } = this.#quorum;
     for (const candidate of this.#candidates) open.set(candidate.request.id, candidate);
     try {
@@ -59,7 +62,8 @@ export class Acquisition {
         contenders = tries < MAX_TRIES ? this.#worthAnotherTry(hasWon) : [];
         if (contenders.length > 0) await this.#pause(tries);
       }
-      return this.#candidates.map(verdictOn);
+      for (const each of this.#candidates) verdicts.set(each.request.id, verdictOn(each));
+      return this.#otherLimit;
     } finally {
       for (const { id } of this.#call.requests) open.delete(id);
     }
@@ -70,7 +74,7 @@ export class Acquisition {
     const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
     const { replies } = answers;
-    this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
+    this.#otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
     const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
     for (const candidate of candidates) {
       candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];
@@ -80,7 +84,7 @@ export class Acquisition {
     this.#contested = this.#freeOnMajority(losers, answers);
     for (const loser of losers) {
       const isSplit = loser.votes.holdings.some((holding) => holding !== undefined);
-      this.#giveUp(loser, isSplit ? 'split' : 'refused', answers);
+      this.#undo(loser, isSplit ? 'split' : 'refused', answers);
     }
     if (otherSet !== undefined) throw otherSet;
     await this.#agree(winners);
@@ -98,20 +102,13 @@ export class Acquisition {
       const slots = this.#contested.splice(0, candidate.request.permits);
       return { ...this.#requestOf(candidate, 'take'), slots, token: first + i };
     });
-    return this.#hold(candidates, requests, (answers) => this.#isDecided(candidates, answers));
+    const isDecided = (answers: Answers<HoldReply>) => this.#isDecided(candidates, answers);
+    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #requestOf({ request, attempt, slots }: Candidate, mode: HoldRequest['mode']): HoldRequest {
     const { id, permits } = request;
     return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
-  }
-
-  #hold(
-    candidates: readonly Candidate[],
-    requests: readonly HoldRequest[],
-    isDecided: (answers: Answers<HoldReply>) => boolean,
-  ): Promise<Answers<HoldReply>> {
-    return this.#quorum.hold(this.#call, requests, candidates, this.#timeLeft(), isDecided);
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
@@ -148,23 +145,23 @@ export class Acquisition {
       const requests = open.map((winner, i) => {
         return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });
-      await this.#hold(open, requests, ({ pending }) =>
+      const isDecided = ({ pending }: Answers<HoldReply>) =>
         open.every(({ votes, slots }) => {
           return votes.tokenWith(slots) !== undefined || !votes.canAgree(slots, pending);
-        }),
-      );
+        });
+      await this.#quorum.hold(this.#call, requests, open, this.#timeLeft(), isDecided);
     }
   }
 
   /** Keeps the winners that are valid, and puts them on the nodes that gave them other slots. */
   #conclude(winners: readonly Candidate[], answers: Answers<HoldReply>): void {
-    const { clock, held, links } = this.#quorum;
+    const { clock, open, held, links } = this.#quorum;
     const { label } = this.#call;
     for (const winner of winners) {
-      const { request, attempt, slots, token, cancelled } = winner;
+      const { request, attempt, slots, token } = winner;
       const validity = this.#validity();
-      if (validity <= 0 || cancelled) this.#giveUp(winner, 'late', answers);
-      else if (token === undefined) this.#giveUp(winner, 'split', answers);
+      if (validity <= 0 || !open.has(request.id)) this.#undo(winner, 'late', answers);
+      else if (token === undefined) this.#undo(winner, 'split', answers);
       else {
         winner.progress = 'won';
         const until = clock.monotonic() + validity;
@@ -180,7 +177,7 @@ export class Acquisition {
   }
 
   /** Rolls the candidate back on every node that gave it a slot, or may have. */
-  #giveUp(
+  #undo(
     candidate: Candidate,
     progress: Candidate['progress'],
     { replies, errors }: Answers<HoldReply>,
@@ -214,12 +211,12 @@ export class Acquisition {
    */
   #worthAnotherTry(hasWon: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
-    const { clock } = this.#quorum;
+    const { clock, open } = this.#quorum;
     const isLate = elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION;
     if (isLate || clock.monotonic() > notAfter) return [];
     return this.#candidates.filter(
-      ({ progress, cancelled, request }) =>
-        progress === 'split' && !cancelled && !(hasWon && request.wait),
+      ({ progress, request }) =>
+        progress === 'split' && open.has(request.id) && !(hasWon && request.wait),
     );
   }
 

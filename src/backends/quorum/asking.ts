@@ -2,19 +2,21 @@ import { mapKeyOf } from '../map-key.js';
 import { CallTimeoutError, withTimeout } from '../../time/call-timeout.js';
 import { type Clock, type Instant, instant, randomBy, type Timer } from '../../time/clock.js';
 import { ServerClock } from '../../time/server-clock.js';
-import type { SemaphoreKey } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
-import type { CallTiming, DropCall, DropRequest, NodeReply, QuorumNode } from './quorum-node.js';
+import type * as port from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
 /** The shortest and the longest time that a node has for a call. */
-export const MIN_NODE_TIMEOUT_MS = 50;
+const MIN_NODE_TIMEOUT_MS = 50;
 export const MAX_NODE_TIMEOUT_MS = 1000;
 
-/** How long a node may take for a call about tickets with this ttl, in milliseconds. */
-export function nodeTimeout(ttl: number): number {
-  return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
+/**
+ * How long a node may take for a call about tickets with this ttl, in milliseconds. `calls`: how
+ * many of them fit into the ttl.
+ */
+export function nodeTimeout(ttl: number, calls = 10): number {
+  return Math.min(Math.max(ttl / calls, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
 }
 
 /** The first pause between two rollbacks; pauses double up to the longest time of a call. */
@@ -34,37 +36,36 @@ export class SilentNodeError extends Error {
   }
 }
 
-/** A ticket, or an attempt, that the node must drop. */
-interface Rollback extends DropRequest {
-  readonly key: SemaphoreKey;
+/** A ticket, or an attempt, for which the node has not confirmed a drop. */
+interface FailedDrop extends Omit<port.DropCall, 'tickets'>, port.DropRequest {
   /** The monotonic time at which it has expired on the node. */
   readonly until: number;
 }
 
+type UntimedHold = Omit<port.HoldCall, keyof port.CallTiming>;
+
 /** A node as this process knows it: its clock, whether it answers, and what it must drop. */
 export class NodeLink {
-  readonly node: QuorumNode;
+  readonly node: port.QuorumNode;
   readonly #clock: Clock;
-  readonly #origin: DropCall['origin'];
   readonly #serverClock: ServerClock;
-  /** The calls without an answer, the oldest first. */
-  readonly #open = new Set<{ readonly since: number; readonly timeoutMs: number }>();
-  #lastSent = -Infinity;
+  /** The oldest call since the last answer. */
+  #unanswered: { readonly since: number; readonly timeoutMs: number } | undefined;
   /** A call has failed after its time was over, and no call was answered since. */
   #isFailing = false;
+  #lastSent = -Infinity;
   /** How long the last answered call took. */
   #took = 0;
-  /** By semaphore and id, until the node confirms the rollback. */
-  readonly #rollbacks = new Map<string, Rollback>();
-  readonly #failed: Rollback[] = [];
+  /** By semaphore and id, in the order of the failures. */
+  readonly #failed = new Map<string, FailedDrop>();
   #pauseMs = FIRST_PAUSE_MS;
   #timer: Timer | undefined;
+  /** How long a ticket may live on the node if it does not answer. */
+  #longestTtl = 0;
 
-  /** `origin`: of the tickets that are rolled back. */
-  constructor(node: QuorumNode, clock: Clock, origin: DropCall['origin']) {
+  constructor(node: port.QuorumNode, clock: Clock) {
     this.node = node;
     this.#clock = clock;
-    this.#origin = origin;
     this.#serverClock = new ServerClock(clock);
   }
 
@@ -83,10 +84,9 @@ export class NodeLink {
 
   /** How old the oldest overdue call is, in milliseconds; 0: no call is overdue. */
   get #silence(): number {
-    const [oldest] = this.#open;
-    if (oldest === undefined) return 0;
-    const silence = this.#clock.monotonic() - oldest.since;
-    return silence > oldest.timeoutMs ? silence : 0;
+    const { since = Infinity, timeoutMs = 0 } = this.#unanswered ?? {};
+    const silence = this.#clock.monotonic() - since;
+    return silence > timeoutMs ? silence : 0;
   }
 
   /**
@@ -94,17 +94,16 @@ export class NodeLink {
    * time on the node's clock after which it must change nothing. A silent node gets one call at a
    * time, because further calls would only pile up.
    */
-  async call<Reply extends NodeReply>(
+  async call<Reply extends port.NodeReply>(
     timeoutMs: number,
-    send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>,
+    send: (node: port.QuorumNode, timing: port.CallTiming) => Promise<Reply>,
   ): Promise<Reply> {
     const sent = instant(this.#clock);
     const silence = this.#silence;
     if (silence > 0 && sent.monotonic - this.#lastSent < timeoutMs) {
       throw new SilentNodeError(silence);
     }
-    const open = { since: sent.monotonic, timeoutMs };
-    this.#open.add(open);
+    this.#unanswered ??= { since: sent.monotonic, timeoutMs };
     this.#lastSent = sent.monotonic;
     try {
       const notAfter = this.#serverClock.latestIn(timeoutMs);
@@ -112,66 +111,70 @@ export class NodeLink {
       this.#answered(sent, reply.time, timeoutMs);
       return reply;
     } catch (error) {
-      this.#open.delete(open);
       if (error instanceof LateCallError) this.#answered(sent, error.time, timeoutMs);
       else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#isFailing = true;
+      else this.#unanswered = undefined;
       throw error;
     }
   }
 
   #answered(sent: Instant, time: number, timeoutMs: number): void {
     // The node is there: earlier calls that are still open were lost on their way.
-    this.#open.clear();
+    this.#unanswered = undefined;
     this.#isFailing = false;
     this.#serverClock.observe(sent, time);
     // The node refuses a call that arrives after its timeout, so no more time counts.
     this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
-    this.#rollBackFailed();
+    this.#dropFailed();
+  }
+
+  hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
+    this.#longestTtl = Math.max(this.#longestTtl, call.ttl);
+    return this.call(timeoutMs, (node, timing) => node.hold({ ...call, ...timing }));
   }
 
   /**
-   * Drops a ticket on the node, until the node confirms it or the ticket has expired there. The
-   * first call leaves at once: most nodes run calls in the order in which they were sent. The next
-   * call leaves when a silent node answers. `attempt`: later attempts stay. `spanMs`: how long the
-   * ticket may live.
+   * Drops tickets on the node, again and again until the node confirms it or they have expired
+   * there. The first call leaves at once: most nodes run calls in the order in which they were
+   * sent. The next call leaves when a silent node answers.
+   * @returns the reply to the first call
    */
-  rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const ticket = `${id} ${mapKeyOf(key)}`;
-    const latest = Math.max(this.#rollbacks.get(ticket)?.attempt ?? 0, attempt);
-    const rollback = { key, id, attempt: latest, until: this.#clock.monotonic() + spanMs };
-    this.#rollbacks.set(ticket, rollback);
-    void this.#drop(rollback);
+  drop(
+    call: port.DropCall,
+    until: number = this.#clock.monotonic() + this.#longestTtl,
+  ): Promise<port.DropReply> {
+    const dropping = this.call(MAX_NODE_TIMEOUT_MS, (node) => node.drop(call));
+    withTimeout(this.#clock, MAX_NODE_TIMEOUT_MS, dropping).then(
+      () => (this.#pauseMs = FIRST_PAUSE_MS),
+      () => this.#dropLater(call, until),
+    );
+    return dropping;
   }
 
-  async #drop(rollback: Rollback): Promise<void> {
-    const { key, id, until } = rollback;
-    const ticket = `${id} ${mapKeyOf(key)}`;
-    const isPending = (): boolean => this.#rollbacks.get(ticket) === rollback;
-    try {
-      if (until > this.#clock.monotonic()) {
-        const call = { key, origin: this.#origin, tickets: [rollback] };
-        const dropping = this.call(MAX_NODE_TIMEOUT_MS, (node, { timeoutMs }) =>
-          node.drop({ ...call, timeoutMs }),
-        );
-        await withTimeout(this.#clock, MAX_NODE_TIMEOUT_MS, dropping);
-        this.#pauseMs = FIRST_PAUSE_MS;
-      }
-      if (isPending()) this.#rollbacks.delete(ticket);
-    } catch {
-      if (!isPending()) return;
-      this.#failed.push(rollback);
-      if (this.#timer !== undefined) return;
-      const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
-      this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_NODE_TIMEOUT_MS);
-      this.#timer = this.#clock.schedule(() => this.#rollBackFailed(), pauseMs, false);
+  #dropLater({ key, origin, tickets }: port.DropCall, until: number): void {
+    for (const { id, attempt } of tickets) {
+      const ticket = `${id} ${mapKeyOf(key)}`;
+      const latest = Math.max(this.#failed.get(ticket)?.attempt ?? 0, attempt);
+      this.#failed.set(ticket, { key, origin, id, attempt: latest, until });
     }
+    if (this.#timer !== undefined) return;
+    const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
+    this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_NODE_TIMEOUT_MS);
+    this.#timer = this.#clock.schedule(() => this.#dropFailed(), pauseMs, false);
   }
 
-  /** Sends some of the failed rollbacks again: the answer to these sends the next. */
-  #rollBackFailed(): void {
+  /** Sends some of the failed drops again: the answer to these sends the next. */
+  #dropFailed(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const rollback of this.#failed.splice(0, MOST_RETRIES)) void this.#drop(rollback);
+    let sent = 0;
+    for (const [ticket, { key, origin, id, attempt, until }] of this.#failed) {
+      if (sent === MOST_RETRIES) return;
+      this.#failed.delete(ticket);
+      if (until <= this.#clock.monotonic()) continue;
+      sent += 1;
+      this.drop({ key, origin, tickets: [{ id, attempt }] }, until).catch(() => undefined);
+    }
   }
 }
 
@@ -184,23 +187,23 @@ export interface Answers<Reply> {
   pending: number;
 }
 
-export interface Question<Reply extends NodeReply> {
+export interface Question<Reply extends port.NodeReply> {
   /** How long the caller waits for the nodes. */
   readonly timeoutMs: number;
-  readonly send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>;
+  readonly ask: (link: NodeLink) => Promise<Reply>;
   /** Whether further answers can change nothing. `node`: the node that answered last. */
   readonly isDecided: (answers: Answers<Reply>, node: number) => boolean;
-  /** Gets a reply that comes after the end of the round; undefined: the call has failed. */
-  readonly onLate?: (node: number, reply: Reply | undefined) => void;
+  /** Gets a reply that comes after the end of the round. */
+  readonly onLate?: (node: number, reply: Reply) => void;
 }
 
 /**
  * Asks all nodes at once. Gives their answers when these decide, or when the time is over: a node
  * that hangs delays no caller. Never rejects.
  */
-export function askAll<Reply extends NodeReply>(
+export function askAll<Reply extends port.NodeReply>(
   { links, clock }: { readonly links: readonly NodeLink[]; readonly clock: Clock },
-  { timeoutMs, send, isDecided, onLate }: Question<Reply>,
+  { timeoutMs, ask, isDecided, onLate }: Question<Reply>,
 ): Promise<Answers<Reply>> {
   return new Promise((resolve) => {
     const answers: Answers<Reply> = {
@@ -226,16 +229,14 @@ export function askAll<Reply extends NodeReply>(
     const timer = clock.schedule(() => void setImmediate(onTimeout), timeoutMs, false);
     links.forEach((link, node) => {
       const settle = (reply: Reply | undefined, error?: unknown): void => {
-        if (isOver) {
-          onLate?.(node, reply);
-          return;
-        }
+        if (isOver && reply !== undefined) onLate?.(node, reply);
+        if (isOver) return;
         answers.replies[node] = reply;
         answers.errors[node] = error;
         answers.pending &= ~(1 << node);
         if (isDecided(answers, node) || answers.pending === 0) end();
       };
-      link.call(timeoutMs, send).then(settle, (error: unknown) => settle(undefined, error));
+      ask(link).then(settle, (error: unknown) => settle(undefined, error));
     });
   });
 }
@@ -264,11 +265,11 @@ export class BatchSize {
     let left = 0;
     for (const ticket of tickets) {
       const permits = permitsOf(ticket.id);
-      const last = batches.at(-1);
-      if (last === undefined || permits > left || last.length === MAX_TICKETS_PER_CALL) {
-        batches.push([ticket]);
+      if (permits > left || batches.at(-1)?.length === MAX_TICKETS_PER_CALL) {
+        batches.push([]);
         left = this.#permits;
-      } else last.push(ticket);
+      }
+      batches.at(-1)?.push(ticket);
       left -= permits;
     }
     return batches;

@@ -1,11 +1,11 @@
-import { type Answers, MIN_NODE_TIMEOUT_MS, nodeTimeout, permitsOf, repliedIn } from './asking.js';
+import { type Answers, nodeTimeout, permitsOf, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest, Subject } from './quorum-node.js';
 import type { HeldTicket } from './tickets.js';
 import { hasAll, Votes } from './votes.js';
 
-/** The part of the ttl in which a node must answer: several tries must fit into a lease. */
-const TIMEOUT_FRACTION = 1 / 12;
+/** How many calls without an answer fit into the ttl: several tries must fit into a lease. */
+const CALLS_IN_TTL = 12;
 
 interface Member {
   readonly id: string;
@@ -28,8 +28,7 @@ export async function extendTickets(
 ): Promise<boolean[]> {
   const { clock, held, majorities } = quorum;
   const until = clock.monotonic() + subject.ttl;
-  const shortest = Math.min(nodeTimeout(subject.ttl), subject.ttl * TIMEOUT_FRACTION);
-  const timeoutMs = Math.max(MIN_NODE_TIMEOUT_MS, shortest);
+  const timeoutMs = nodeTimeout(subject.ttl, CALLS_IN_TTL);
   const hold = (members: readonly Member[], requests: readonly HoldRequest[]) => {
     const isDecided = (answers: Answers<HoldReply>): boolean =>
       !members.some((member) => isUndecided(member, answers));
@@ -41,7 +40,7 @@ export async function extendTickets(
   const answers = await hold(members, members.map(extending));
   const undecided = members.filter((member) => isUndecided(member, answers));
   const missing = undecided.filter(({ id }) => held.get(id) !== undefined);
-  const requests = missing.flatMap(({ id }) => held.requestFor(id, 'restore') ?? []);
+  const requests = missing.flatMap(({ id }) => held.requestFor(id) ?? []);
   if (requests.length > 0) await hold(missing, requests);
   const kept = members.filter((member) => slotsOf(member) !== undefined);
   for (const member of members) {

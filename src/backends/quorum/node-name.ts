@@ -1,12 +1,9 @@
-interface Address {
+/** The part of the options of either library that shows where a client connects. */
+interface ClientOptions {
   readonly host?: string;
   readonly port?: number;
   readonly path?: string | null;
-}
-
-/** The part of the options of either library that shows where a client connects. */
-interface ClientOptions extends Address {
-  readonly socket?: Address;
+  readonly socket?: ClientOptions;
   readonly database?: number;
   readonly db?: number;
   readonly sentinels?: unknown;

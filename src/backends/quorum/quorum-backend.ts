@@ -1,13 +1,11 @@
 import type * as port from '../backend.js';
-import { type Clock, systemClock } from '../../time/clock.js';
-import { QuorumError } from '../../errors.js';
 import { mapKeyOf } from '../map-key.js';
 import { Acquisition } from './acquisition.js';
 import { extendTickets } from './extension.js';
 import { inspectNodes } from './inspection.js';
 import { type Answers, askAll, MAX_NODE_TIMEOUT_MS, MAX_PERMITS_PER_CALL } from './asking.js';
-import { type HazardListener, Quorum, type QuorumSettings } from './quorum.js';
-import type { DropCall, DropReply, QuorumNode } from './quorum-node.js';
+import { Quorum } from './quorum.js';
+import type { DropCall, DropReply } from './quorum-node.js';
 import { nodesWhere } from './votes.js';
 
 /** The part of the ttl in which the batches of a call begin. */
@@ -48,20 +46,9 @@ const BATCHES_FRACTION = 1 / 4;
  *
  * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
-export class QuorumBackend implements port.Backend {
-  readonly clock: Clock;
+export class QuorumBackend extends Quorum implements port.Backend {
   readonly hasNoQueue = true;
   readonly mostPermits: number = MAX_PERMITS_PER_CALL;
-  readonly #quorum: Quorum;
-
-  constructor(
-    nodes: readonly QuorumNode[],
-    clock: Clock = systemClock,
-    settings: QuorumSettings = {},
-  ) {
-    this.clock = clock;
-    this.#quorum = new Quorum(nodes, clock, settings);
-  }
 
   /**
    * Each semaphore has a separate lane: a semaphore that needs more rounds must not delay the
@@ -75,70 +62,52 @@ export class QuorumBackend implements port.Backend {
     return Promise.all(calls.map((call) => this.#acquire(call)));
   }
 
-  async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
-    const { limit, notAfter = Infinity, requests } = call;
-    const verdicts = new Map<string, port.AcquireVerdict>();
-    const isLate = this.clock.monotonic() > notAfter;
-    const otherLimit = isLate ? undefined : await this.#serve(call, verdicts);
-    return {
-      ...this.#reply(),
-      otherLimit,
-      askAgainAt: undefined,
-      verdicts: requests.map(({ id, permits, wait }) => {
-        const verdict = verdicts.get(id);
-        if (verdict !== undefined) return verdict;
-        if (isLate) return { kind: 'late' };
-        if (permits > limit) return { kind: 'over', limit };
-        return wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' };
-      }),
-    };
-  }
-
   /**
    * Gives an id that was granted before its ticket again. Takes tickets for the other ids in
    * batches, while their leases have hardly begun: the caller asks again for the rest. An id that
    * another call is taking gets its verdict from that call.
-   * @returns the limit of another caller
    */
-  async #serve(
-    call: port.AcquireCall,
-    verdicts: Map<string, port.AcquireVerdict>,
-  ): Promise<number | undefined> {
-    const { open, held, batches } = this.#quorum;
-    const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
-    if (renewed.length > 0) await extendTickets(this.#quorum, call, renewed);
+  async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
+    const { limit, ttl, notAfter = Infinity, requests } = call;
+    const { open, held, clock } = this;
+    const verdicts = new Map<string, port.AcquireVerdict>();
+    const renewed = requests.filter(({ id }) => held.get(id) !== undefined);
+    if (renewed.length > 0) await extendTickets(this, call, renewed);
     for (const { id } of renewed) {
       const ticket = held.get(id);
       if (ticket === undefined) continue;
       verdicts.set(id, { kind: 'granted', fencingToken: ticket.token, slots: ticket.slots });
     }
-    const fresh = call.requests.filter(
-      ({ id, permits }) => permits <= call.limit && !verdicts.has(id) && !open.has(id),
+    const fresh = requests.filter(
+      ({ id, permits }) => permits <= limit && !verdicts.has(id) && !open.has(id),
     );
-    const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
+    const until = Math.min(notAfter, clock.monotonic() + ttl * BATCHES_FRACTION);
     let otherLimit: number | undefined;
-    for (const requests of batches.split(fresh)) {
-      const acquisition = new Acquisition(this.#quorum, { ...call, requests });
+    for (const batch of this.batches.split(fresh)) {
+      if (clock.monotonic() > until) break;
       try {
-        const given = await acquisition.run();
-        requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
+        const other = await new Acquisition(this, { ...call, requests: batch }).run(verdicts);
+        otherLimit ??= other;
       } catch (error) {
         // The caller must learn of the tickets that earlier batches won.
         if (verdicts.size === 0) throw error;
         break;
       }
-      otherLimit ??= acquisition.otherLimit;
-      if (this.clock.monotonic() > until) break;
     }
-    return otherLimit;
+    const verdictOn = ({ id, permits, wait }: port.TicketRequest): port.AcquireVerdict => {
+      if (permits > limit) return { kind: 'over', limit };
+      return verdicts.get(id) ?? (wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' });
+    };
+    const all = requests.map(verdictOn);
+    return { ...this.#reply(), otherLimit, askAgainAt: undefined, verdicts: all };
   }
 
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
     return Promise.all(
       calls.map(async (call) => {
         const extended: boolean[] = [];
-        for (const batch of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await extendTickets(this.#quorum, call, batch)));
+        for (const batch of this.batches.split(call.ids.map((id) => ({ id })))) {
+          extended.push(...(await extendTickets(this, call, batch)));
         }
         return { ...this.#reply(), extended };
       }),
@@ -150,16 +119,15 @@ export class QuorumBackend implements port.Backend {
   }
 
   async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
-    const { open, held, batches } = this.#quorum;
+    const { open, held } = this;
     const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
-      const candidate = open.get(id);
-      if (candidate !== undefined) candidate.cancelled = true;
+      open.delete(id);
       held.release(id);
     }
-    const origin = this.#quorum.originOf(wereHeld);
+    const origin = this.originOf(wereHeld);
     const released: boolean[] = [];
-    for (const tickets of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
+    for (const tickets of this.batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
       released.push(...(await this.#drop({ key: call.key, origin, tickets })));
     }
     return { ...this.#reply(), released };
@@ -171,50 +139,33 @@ export class QuorumBackend implements port.Backend {
    * the background.
    */
   async #drop(call: DropCall): Promise<boolean[]> {
-    const quorum = this.#quorum;
-    const retryOn = (node: number): void => {
-      for (const { id, attempt } of call.tickets) quorum.rollBack(node, call.key, id, attempt);
-    };
     const verdictOn = ({ replies }: Answers<DropReply>, i: number): boolean | undefined => {
       const having = nodesWhere(replies, (reply) => reply?.dropped[i] === true);
       const lacking = nodesWhere(replies, (reply) => reply?.dropped[i] === false);
-      if (quorum.majorities.reachedBy(having)) return true;
-      return quorum.majorities.possibleWithout(lacking) ? undefined : false;
+      if (this.majorities.reachedBy(having)) return true;
+      return this.majorities.possibleWithout(lacking) ? undefined : false;
     };
-    const answers = await askAll<DropReply>(quorum, {
+    const answers = await askAll<DropReply>(this, {
       timeoutMs: MAX_NODE_TIMEOUT_MS,
-      send: (node, { timeoutMs }) => node.drop({ ...call, timeoutMs }),
+      ask: (link) => link.drop(call),
       isDecided: (given) => call.tickets.every((_, i) => verdictOn(given, i) !== undefined),
-      onLate: (node, reply) => reply ?? retryOn(node),
-    });
-    answers.errors.forEach((error, node) => {
-      if (error !== undefined) retryOn(node);
     });
     return call.tickets.map((_, i) => {
       const verdict = verdictOn(answers, i);
-      if (verdict === undefined) throw quorum.errorFor(answers);
+      if (verdict === undefined) throw this.errorFor(answers);
       return verdict;
     });
   }
 
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return inspectNodes(this.#quorum, call);
-  }
-
-  onHazard(key: port.SemaphoreKey, listener: HazardListener): () => void {
-    return this.#quorum.onHazard(key, listener);
+    return inspectNodes(this, call);
   }
 
   /** A single node in danger endangers no majority yet, but is reported. */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
-    const { links } = this.#quorum;
-    const found = await Promise.all(links.map(async ({ node }) => node.findHazard?.(key)));
+    const found = await Promise.all(this.links.map(async ({ node }) => node.findHazard?.(key)));
     const index = found.findIndex((hazard) => hazard !== undefined);
     return index < 0 ? undefined : `node ${index}: ${found[index]}`;
-  }
-
-  isRetryable(error: unknown): boolean {
-    return !(error instanceof QuorumError) || this.#quorum.isRetryable(error);
   }
 
   /**

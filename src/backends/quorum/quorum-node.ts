@@ -129,8 +129,9 @@ export interface ListReply extends NodeReply {
 
 export interface NodeTicket extends Holding {
   readonly id: string;
-  readonly expiresAt: number;
-  readonly grantedAt: number;
+  /** Counted from the reply. */
+  readonly expiresIn: number;
+  readonly heldFor: number;
   readonly label: string;
 }
 

@@ -1,5 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
-import { type Clock, randomBy } from '../../time/clock.js';
+import { type Clock, randomBy, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { mapKeyOf } from '../map-key.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
@@ -19,7 +19,7 @@ export interface QuorumSettings {
    * The indexes of the nodes of each list; a ticket needs a majority of each. Left out: one list of
    * all nodes.
    */
-  readonly lists?: readonly (readonly number[])[];
+  readonly lists?: readonly (readonly number[])[] | undefined;
   /** Whether acquires fail while other processes use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
@@ -33,7 +33,7 @@ export class Quorum {
   readonly majorities: Majorities;
   /** Undefined if the nodes have no names, so that no sets can be compared. */
   readonly claim: port.SetClaim | undefined;
-  /** The requests that try to win a majority, by id. */
+  /** The requests that try to win a majority and were not released meanwhile, by id. */
   readonly open: Map<string, Candidate> = new Map();
   readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
@@ -41,10 +41,12 @@ export class Quorum {
   attempts = 0;
   /** Each listener gets the first message about its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
-  /** How long a ticket may live on a node that does not answer, as far as this process knows. */
-  #longestTtl = 0;
 
-  constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
+  constructor(
+    nodes: readonly port.QuorumNode[],
+    clock: Clock = systemClock,
+    settings: QuorumSettings = {},
+  ) {
     const { lists = [[...nodes.keys()]], otherSet = 'refuse' } = settings;
     const names = settings.names ?? nodes.map(({ name }) => name);
     const isNamed = names.every((name) => name !== undefined);
@@ -52,7 +54,7 @@ export class Quorum {
     this.clock = clock;
     this.majorities = new Majorities(lists);
     this.claim = isNamed ? { set, otherSet } : undefined;
-    this.links = nodes.map((node) => new NodeLink(node, clock, this.originOf(false)));
+    this.links = nodes.map((node) => new NodeLink(node, clock));
     this.held = new Tickets(clock);
   }
 
@@ -74,29 +76,24 @@ export class Quorum {
     timeoutMs: number,
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
-    this.#longestTtl = Math.max(this.#longestTtl, subject.ttl);
     for (const each of tickets) each.votes = new Votes(this.majorities, each.votes.permits);
     const answers = await askAll<port.HoldReply>(this, {
       timeoutMs,
-      send: this.#holding(subject, requests),
+      ask: (link) => link.hold(this.#callFor(subject, requests), timeoutMs),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         tickets.forEach(({ votes }, i) => (votes.holdings[node] = reply?.holdings[i]));
         return isDecided(given);
       },
-      onLate: (node, reply) => {
-        if (reply) this.reconcile(node, subject, requests, reply.holdings);
-      },
+      onLate: (node, { holdings }) => this.reconcile(node, subject, requests, holdings),
     });
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
     this.batches.learn(permits, answers);
     return answers;
   }
 
-  #holding({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
-    const { claim } = this;
-    return (node: port.QuorumNode, timing: port.CallTiming) =>
-      node.hold({ key, limit, ttl, ...timing, claim, requests });
+  #callFor({ key, limit, ttl }: port.Subject, requests: readonly port.HoldRequest[]) {
+    return { key, limit, ttl, claim: this.claim, requests };
   }
 
   /**
@@ -138,18 +135,18 @@ export class Quorum {
       const pauseMs = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
       await new Promise<void>((resolve) => this.clock.schedule(resolve, pauseMs, false));
     }
-    const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
+    const requests = ids.flatMap((id) => this.held.requestFor(id) ?? []);
     if (requests.length === 0) return;
-    const send = this.#holding(subject, requests);
     const reply = await this.links[node]
-      ?.call(nodeTimeout(subject.ttl), send)
+      ?.hold(this.#callFor(subject, requests), nodeTimeout(subject.ttl))
       .catch(() => undefined);
     if (reply) this.reconcile(node, subject, requests, reply.holdings, restores - 1);
   }
 
-  /** Drops on a node a ticket, or an attempt that failed. */
+  /** Drops on a node an attempt that failed. */
   rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.links[node]?.rollBack(key, id, attempt, this.#longestTtl);
+    const call = { key, origin: this.originOf(false), tickets: [{ id, attempt }] };
+    this.links[node]?.drop(call).catch(() => undefined);
   }
 
   /** Throws unless a majority replied. */
@@ -203,8 +200,9 @@ export class Quorum {
   }
 
   /** Whether a majority may answer when the nodes that failed are asked again. */
-  isRetryable({ reasons }: QuorumError): boolean {
-    const final = nodesWhere(reasons, (reason, node) => {
+  isRetryable(error: unknown): boolean {
+    if (!(error instanceof QuorumError)) return true;
+    const final = nodesWhere(error.reasons, (reason, node) => {
       return reason !== undefined && this.links[node]?.node.isRetryable(reason) === false;
     });
     return this.majorities.possibleWithout(final);

@@ -25,17 +25,22 @@ const listScript = script('quorum-list');
  */
 const MOST_SHARED_PERMITS = 100;
 
+/** What a node replies about one semaphore, and when. */
+interface Line {
+  readonly text: string;
+  readonly time: number;
+}
+
 /** The part of a script call that belongs to one semaphore. */
-interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
+interface NodeCall extends Item<Line>, Owner {
   readonly permits: number;
   /** How long the caller waits. */
   readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  readonly parse: ParseLine<Reply>;
 }
 
-type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
+type Calls = Batcher<NodeCall, NodeCall, Line>;
 
 /** An independent master, over a client of either library. */
 export class RedisQuorumNode implements port.QuorumNode {
@@ -48,9 +53,10 @@ export class RedisQuorumNode implements port.QuorumNode {
   /** The scripts that have run on the node. */
   readonly #known = new Set<Script>();
   /** Apart from renewals, which may run on a server without memory for new tickets. */
-  readonly #takes: Calls<port.HoldReply>;
-  readonly #keeps: Calls<port.HoldReply>;
-  readonly #drops: Calls<port.DropReply>;
+  readonly #takes: Calls;
+  readonly #keeps: Calls;
+  readonly #drops: Calls;
+  readonly isRetryable = (error: unknown): boolean => this.#backend.isRetryable(error);
 
   constructor(connection: RedisConnection, name?: string, clock: Clock = systemClock) {
     this.name = name;
@@ -63,7 +69,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     this.#drops = this.#callsOf(dropScript);
   }
 
-  hold(call: port.HoldCall): Promise<port.HoldReply> {
+  async hold(call: port.HoldCall): Promise<port.HoldReply> {
     const { limit, ttl, notAfter, claim, requests } = call;
     const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
     const sign = claim?.otherSet === 'warn' ? '?' : '!';
@@ -74,16 +80,28 @@ export class RedisQuorumNode implements port.QuorumNode {
       args.push(id, mode.charAt(0), String(attempt), ...wanted, encodeURIComponent(label));
     }
     const calls = requests[0]?.mode === 'take' ? this.#takes : this.#keeps;
-    return this.#send(calls, call, requests, args, parseHold(requests.length));
+    const { text, time } = await this.#send(calls, call, requests, args);
+    const [other = '', free = '', verdicts = '', sets] = text.split('|');
+    const holdings = verdicts.split(';').map((verdict) => {
+      const [held = '', ...numbers] = verdict.split(' ');
+      return held === '' ? undefined : holdingIn(held, ...numbers);
+    });
+    if (sets === undefined || holdings.length !== requests.length) {
+      throw new UnexpectedReplyError(holdScript.name, text);
+    }
+    const otherLimit = other === '' ? undefined : Number(other);
+    return { time, free: slotsIn(free), holdings, otherLimit, sets: setsIn(sets) };
   }
 
-  drop(call: port.DropCall): Promise<port.DropReply> {
+  async drop(call: port.DropCall): Promise<port.DropReply> {
     const { origin, tickets } = call;
     const args = [origin === undefined ? '' : `${origin.held ? '=' : '-'}${origin.set}`];
     for (const { id, attempt } of tickets) {
       args.push(id, attempt === Infinity ? '' : String(attempt));
     }
-    return this.#send(this.#drops, call, tickets, args, parseDrop(tickets.length));
+    const { text, time } = await this.#send(this.#drops, call, tickets, args);
+    if (text.length !== tickets.length) throw new UnexpectedReplyError(dropScript.name, text);
+    return { time, dropped: Array.from(text, (digit) => digit === '1') };
   }
 
   async list(key: SemaphoreKey): Promise<port.ListReply> {
@@ -99,73 +117,67 @@ export class RedisQuorumNode implements port.QuorumNode {
     return { time, tickets: [...tickets.values()] };
   }
 
-  isRetryable(error: unknown): boolean {
-    return this.#backend.isRetryable(error);
-  }
-
   findHazard(key: SemaphoreKey): Promise<string | undefined> {
     return this.#backend.findHazard(key);
   }
 
-  #send<Reply>(
-    calls: Calls<Reply>,
+  async #send(
+    calls: Calls,
     { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: port.HoldCall | port.DropCall,
     tickets: readonly { readonly id: string }[],
     args: readonly string[],
-    parse: ParseLine<Reply>,
-  ): Promise<Reply> {
+  ): Promise<Line> {
     const deadline = this.#clock.monotonic() + timeoutMs;
-    return new Promise((resolve, reject) => {
-      const call: NodeCall<Reply> = {
+    const line = await new Promise<Line>((resolve, reject) => {
+      const call: NodeCall = {
         permits: tickets.reduce((sum, { id }) => sum + permitsOf(id), 0),
         timeoutMs,
         keys: quorumKeysOf(key),
         args,
-        parse,
         /** A call that was never sent cannot run late. */
         joinCall: () => {
           const isWanted = deadline >= this.#clock.monotonic();
           if (!isWanted) reject(new CallTimeoutError(timeoutMs));
           return isWanted;
         },
-        answer: (reply) => (reply instanceof Error ? reject(reply) : resolve(reply)),
+        answer: resolve,
         /** The caller has a separate time limit, and takes a late reply, too. */
         fail: (error) => void (error instanceof CallTimeoutError || reject(error)),
       };
       calls.add({ owner: call, items: [] }, call);
     });
+    if (line.text === 'late') throw new LateCallError(line.time);
+    if (line.text.startsWith('!')) throw new Error(line.text.slice(1));
+    return line;
   }
 
   /**
    * Items that are ready in one turn of the event loop travel in one call. A call without a reply
    * makes room for the next call when the first of its callers stops waiting.
    */
-  #callsOf<Reply>(which: Script): Calls<Reply> {
-    const operation: Operation<NodeCall<Reply>, NodeCall<Reply>, Reply | Error> = {
+  #callsOf(which: Script): Calls {
+    const operation: Operation<NodeCall, NodeCall, Line> = {
       name: which.name,
       mostIds: MOST_SHARED_PERMITS,
       weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
       run: (shares) => this.#runFor(which, shares),
       timeoutOf: (shares) => Math.min(...shares.map(({ owner }) => owner.timeoutMs)),
-      deliver: ({ owner }, reply, call) => owner.answer(reply, call),
+      deliver: ({ owner }, line, call) => owner.answer(line, call),
     };
-    const host = { clock: this.#clock, isRetryable: (error: unknown) => this.isRetryable(error) };
-    return new Batcher(operation, host, Infinity);
+    return new Batcher(operation, { clock: this.#clock, isRetryable: this.isRetryable }, Infinity);
   }
 
-  async #runFor<Reply>(
+  #runFor(
     which: Script,
-    shares: readonly { readonly owner: NodeCall<Reply> }[],
-  ): Promise<readonly (Reply | Error)[]> {
+    shares: readonly { readonly owner: NodeCall }[],
+  ): Promise<readonly Line[]> {
     const keys = shares.flatMap(({ owner }) => owner.keys);
     const args = shares.flatMap(({ owner }) => [String(owner.args.length), ...owner.args]);
-    const parsers = shares.map(({ owner }) => owner.parse);
-    const read = (reply: unknown) => parseReplies(which.name, reply, parsers);
+    const read = (reply: unknown): Line[] => linesIn(which.name, reply, shares.length);
     const running = this.#run(which, keys, args, read);
     // Only a server that passes the check may grant tickets.
-    const isTrusted = which !== holdScript || this.#check.passed;
-    const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);
-    return (await done).replies;
+    if (which !== holdScript || this.#check.passed) return running;
+    return this.#check.confirm(running, ([line]) => line?.time, keys);
   }
 
   /**
@@ -189,57 +201,27 @@ export class RedisQuorumNode implements port.QuorumNode {
   }
 }
 
-/** Reads the line of a semaphore; undefined if it is no line of the script. */
-type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
-
-/** For each semaphore its reply or its error; see `quorum-store.lua`. */
-function parseReplies<Reply>(name: string, reply: unknown, parsers: readonly ParseLine<Reply>[]) {
+/** The line of each semaphore; see `quorum-store.lua`. */
+function linesIn(name: string, reply: unknown, semaphores: number): Line[] {
   const [now = '', ...lines] = textOf(reply).split('\n');
-  if (!TIME.test(now) || lines.length !== parsers.length) {
-    throw new UnexpectedReplyError(name, reply);
-  }
-  const time = milliseconds(now);
-  const replies = parsers.map((parse, i): Reply | Error => {
-    const line = lines[i] ?? '';
-    if (line === 'late') return new LateCallError(time);
-    if (line.startsWith('!')) return new Error(line.slice(1));
-    return parse(line, time) ?? new UnexpectedReplyError(name, reply);
-  });
-  return { time, replies };
-}
-
-function parseHold(requests: number): ParseLine<port.HoldReply> {
-  return (line, time) => {
-    const [other = '', free = '', verdicts = '', sets] = line.split('|');
-    const holdings = verdicts.split(';').map((text) => {
-      const [slots = '', token, attempt] = text.split(' ');
-      return slots === '' ? undefined : holdingIn(slots, token, attempt);
-    });
-    if (sets === undefined || holdings.length !== requests) return undefined;
-    const otherLimit = other === '' ? undefined : Number(other);
-    return { time, free: slotsIn(free), holdings, otherLimit, sets: setsIn(sets) };
-  };
-}
-
-function parseDrop(tickets: number): ParseLine<port.DropReply> {
-  return (line, time) => {
-    if (line.length !== tickets) return undefined;
-    return { time, dropped: Array.from(line, (digit) => digit === '1') };
-  };
+  if (!TIME.test(now) || lines.length !== semaphores) throw new UnexpectedReplyError(name, reply);
+  return lines.map((text) => ({ text, time: milliseconds(now) }));
 }
 
 /** `cursor`: the start of the next page; '' after the last page. */
 function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
   const [now = '', cursor = '', lines] = textOf(reply).split('|');
   if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);
+  const time = milliseconds(now);
   const tickets = list(lines).map((line): port.NodeTicket => {
     const [id = '', expiry = '', slots = '', token, attempt, granted = '', label = ''] =
       line.split(' ');
-    const dates = { expiresAt: milliseconds(expiry), grantedAt: milliseconds(granted) };
+    const expiresIn = milliseconds(expiry) - time;
+    const heldFor = Math.max(0, time - milliseconds(granted));
     const holding = holdingIn(slots, token, attempt);
-    return { id, ...holding, ...dates, label: decodeURIComponent(label) };
+    return { id, ...holding, expiresIn, heldFor, label: decodeURIComponent(label) };
   });
-  return { time: milliseconds(now), cursor, tickets };
+  return { time, cursor, tickets };
 }
 
 function holdingIn(slots: string, token?: string, attempt?: string): port.Holding {

@@ -1,13 +1,11 @@
 import type { Clock } from '../../time/clock.js';
 import type { TicketRequest } from '../backend.js';
-import type { HoldMode, Holding, HoldRequest } from './quorum-node.js';
+import type { Holding, HoldRequest } from './quorum-node.js';
 import { type Majorities, Votes } from './votes.js';
 
 /** A request that tries to win a majority. */
 export class Candidate {
   readonly request: TicketRequest;
-  /** Its caller has released it. */
-  cancelled = false;
   /**
    * `open`: a round is under way, or the ticket that it won is not yet safe. `refused`: no node
    * gave it a slot. `split`: too few nodes gave it a slot. `late`: the ticket came too late.
@@ -80,8 +78,8 @@ export class Tickets {
   }
 
   /** The request that puts the ticket on a node; undefined if it is not held any more. */
-  requestFor(id: string, mode: HoldMode): HoldRequest | undefined {
+  requestFor(id: string): HoldRequest | undefined {
     const ticket = this.get(id);
-    return ticket && { ...ticket, id, mode, permits: ticket.slots.length };
+    return ticket && { ...ticket, id, mode: 'restore', permits: ticket.slots.length };
   }
 }

@@ -11,15 +11,12 @@ export const MOST_NODES = 30;
 export class Majorities {
   /** How many nodes there are. */
   readonly nodes: number;
-  readonly #lists: readonly { readonly members: number; readonly needed: number }[];
+  readonly #lists: readonly { readonly list: readonly number[]; readonly needed: number }[];
 
   /** `lists`: the indexes of the nodes of each list. */
   constructor(lists: readonly (readonly number[])[]) {
     this.nodes = Math.max(...lists.flat()) + 1;
-    this.#lists = lists.map((list) => ({
-      members: list.reduce((mask, node) => mask | (1 << node), 0),
-      needed: Math.floor(list.length / 2) + 1,
-    }));
+    this.#lists = lists.map((list) => ({ list, needed: Math.floor(list.length / 2) + 1 }));
   }
 
   /** The size of a majority of the longest list. */
@@ -28,7 +25,9 @@ export class Majorities {
   }
 
   reachedBy(nodes: number): boolean {
-    return this.#lists.every(({ members, needed }) => countBits(nodes & members) >= needed);
+    return this.#lists.every(
+      ({ list, needed }) => list.filter((node) => (nodes >> node) & 1).length >= needed,
+    );
   }
 
   /** Whether the other nodes can decide without these nodes. */
@@ -54,16 +53,10 @@ export function nodesWhere<T>(
   return items.reduce<number>((mask, item, i) => (test(item, i) ? mask | (1 << i) : mask), 0);
 }
 
-function countBits(mask: number): number {
-  let count = 0;
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
-  return count;
-}
-
-/** The slots that each node holds for a ticket; undefined: none, or no reply. */
-export class Votes {
+/** What each node holds for a ticket; undefined: nothing, or no reply. */
+export class Votes<One extends Holding = Holding> {
   readonly permits: number;
-  readonly holdings: (Holding | undefined)[];
+  readonly holdings: (One | undefined)[];
   readonly #majorities: Majorities;
 
   constructor(majorities: Majorities, permits: number) {

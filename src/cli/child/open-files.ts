@@ -1,5 +1,6 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { attempt } from '../failure.js';
 
 interface Limits {
   readonly soft: number;
@@ -37,12 +38,9 @@ export function withSoftLimit(
 
 /** Known on Linux only. */
 function limitsOf(pid: string): Limits | undefined {
-  try {
-    const line = /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));
-    return line === null ? undefined : { soft: Number(line[1]), hard: Number(line[2]) };
-  } catch {
-    return undefined;
-  }
+  const text = attempt(() => readFileSync(`/proc/${pid}/limits`, 'utf8'));
+  const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(text ?? '') ?? [];
+  return soft === undefined ? undefined : { soft: Number(soft), hard: Number(hard) };
 }
 
 function findProgram(name: string, path: string): string | undefined {
@@ -51,10 +49,9 @@ function findProgram(name: string, path: string): string | undefined {
 }
 
 function isProgram(file: string): boolean {
-  try {
+  const found = attempt(() => {
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
+    return statSync(file);
+  });
+  return found?.isFile() ?? false;
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { attempt, codeOfError } from '../failure.js';
 
 export interface ProcessEntry {
   readonly pid: number;
@@ -47,13 +48,9 @@ function linuxEntry(pid: number): ProcessEntry | undefined {
 
 /** The fields from the state on, see proc(5); undefined when the process is gone. */
 function statFields(pid: string): string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program's name, in parentheses, may hold anything.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
-  }
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  // The program's name, in parentheses, may hold anything.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** A command and the processes that it has started. */
@@ -107,6 +104,6 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(pid, signal);
   } catch (error) {
     // The process of another user, as after sudo: it runs.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOfError(error) === 'EPERM';
   }
 }

@@ -1,79 +1,50 @@
 import { quoted } from '../../arguments/shown.js';
-import { type Command, optionsIn } from '../arguments.js';
-import { COMMON_OPTIONS } from '../server-options.js';
+import type { Arguments } from '../arguments.js';
 import { UsageError } from '../failure.js';
+import { helpRows, optionsOf, synopsisOf } from '../help.js';
 import { print } from '../output.js';
 
-type Commands = ReadonlyMap<string, Command>;
-
-const SHELLS: Readonly<Record<string, (commands: Commands) => string>> = {
+const SHELLS: Readonly<Record<string, () => string>> = {
   bash: bashScript,
   zsh: zshScript,
   fish: fishScript,
 };
 const SHELL_NAMES = Object.keys(SHELLS).join(' ');
 
-/** @param allCommands loads all commands */
-export function completionOf(allCommands: () => Promise<Commands>): Command {
-  return {
-    synopsis: 'bash|zsh|fish',
-    summary: 'print a script that completes commands and names in a shell',
-    description: `
-Prints a script that completes commands, options and the names of semaphores. Names come from "redsem list",
-with the server that $REDIS_URL names.`,
-    tables: {
-      'Where it goes': [
-        ['bash', 'in ~/.bashrc: source <(redsem completion bash)'],
-        ['zsh', 'in ~/.zshrc, after compinit: source <(redsem completion zsh)'],
-        ['fish', 'redsem completion fish > ~/.config/fish/completions/redsem.fish'],
-      ],
-    },
-    options: {},
-    examples: { 'redsem completion bash > ~/.redsem-completion': 'a file for ~/.bashrc to source' },
-    arguments: [1, 1],
-    run: async ({ positionals: [shell = ''] }) => {
-      const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-      if (script !== undefined) return print(script(await allCommands()));
-      throw new UsageError(`expected bash, zsh or fish, got ${quoted(shell)}`);
-    },
-  };
-}
+const SUMMARIES = helpRows('Commands');
+const COMMANDS = SUMMARIES.map(([command]) => command);
+const TAKING_NAMES = COMMANDS.filter((command) => /\bNAME\b/.test(synopsisOf(command)));
 
-function namesOf(commands: Commands): string {
-  return [...commands.keys()].join(' ');
-}
-
-/** The commands that take the name of a semaphore. */
-function takingNames(commands: Commands): string[] {
-  return [...commands]
-    .filter(([, { synopsis }]) => /\bNAME\b/.test(synopsis))
-    .map(([name]) => name);
+export async function completion({ positionals: [shell = ''] }: Arguments): Promise<void> {
+  const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (script !== undefined) return print(script());
+  throw new UsageError(`expected bash, zsh or fish, got ${quoted(shell)}`);
 }
 
 /** A `case` of bash and zsh for each command, with all its options. */
-function optionCases(commands: Commands, before: string, after: string): string {
-  const cases = [...commands].map(([name, { options }]) => {
-    const flags = optionsIn({ ...options, ...COMMON_OPTIONS }).map((option) => `--${option.name}`);
-    return `${name}) ${before}${flags.join(' ')}${after} ;;`;
+function optionCases(before: string, after: string): string {
+  const cases = COMMANDS.map((command) => {
+    const flags = optionsOf(command).map(({ name }) => `--${name}`);
+    return `${command}) ${before}${flags.join(' ')}${after} ;;`;
   });
   return cases.join('\n    ');
 }
 
 /** Compares and quotes names, because they may hold any text, which `compgen -W` would expand. */
-function bashScript(commands: Commands): string {
+function bashScript(): string {
   return `_redsem() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command=\${COMP_WORDS[1]} words= name
   COMPREPLY=()
-  if ((COMP_CWORD == 1)); then words='${namesOf(commands)}'
+  if ((COMP_CWORD == 1)); then words='${COMMANDS.join(' ')}'
   else case $command in
-    ${optionCases(commands, "words='", "'")}
+    ${optionCases("words='", "'")}
   esac; fi
   if [[ $command == completion ]]; then words='${SHELL_NAMES}'; fi
   if ((COMP_CWORD == 1)) || [[ $cur == -* || $command == completion ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
     return
   fi
-  case $command in ${takingNames(commands).join('|')}) ;; *) return ;; esac
+  case $command in ${TAKING_NAMES.join('|')}) ;; *) return ;; esac
   while IFS= read -r name; do
     if [[ $name == "$cur"* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
   done < <("\${COMP_WORDS[0]}" list 2>/dev/null)
@@ -82,37 +53,37 @@ complete -o default -F _redsem redsem
 `;
 }
 
-function zshScript(commands: Commands): string {
+function zshScript(): string {
   return `_redsem() {
-  if ((CURRENT == 2)); then compadd -- ${namesOf(commands)}; return; fi
+  if ((CURRENT == 2)); then compadd -- ${COMMANDS.join(' ')}; return; fi
   if [[ $words[2] == completion ]]; then compadd -- ${SHELL_NAMES}; return; fi
   if [[ $PREFIX == -* ]]; then
     case $words[2] in
-    ${optionCases(commands, 'compadd -- ', '')}
+    ${optionCases('compadd -- ', '')}
     esac
     return
   fi
   case $words[2] in
-    ${takingNames(commands).join('|')}) compadd -- "\${(@f)$($words[1] list 2>/dev/null)}" ;;
+    ${TAKING_NAMES.join('|')}) compadd -- "\${(@f)$($words[1] list 2>/dev/null)}" ;;
   esac
 }
 compdef _redsem redsem
 `;
 }
 
-function fishScript(commands: Commands): string {
-  const lines = [...commands].flatMap(([command, { summary, options }]) => [
+function fishScript(): string {
+  const lines = SUMMARIES.flatMap(([command, summary]) => [
     fishLine('__fish_use_subcommand', `-a ${command} -d ${fishText(summary)}`),
-    ...optionsIn({ ...options, ...COMMON_OPTIONS }).map(({ name, short, value, help }) => {
+    ...optionsOf(command).map(({ name, short, type, help }) => {
       const letter = short === undefined ? '' : ` -s ${short}`;
-      const argument = value === undefined ? '' : ' -r';
+      const argument = type === 'boolean' ? '' : ' -r';
       return fishLine(seen(command), `-l ${name}${letter}${argument} -d ${fishText(help)}`);
     }),
   ]);
   return [
     'complete -c redsem -f\n',
     ...lines,
-    fishLine(seen(takingNames(commands).join(' ')), "-a '(redsem list 2>/dev/null)'"),
+    fishLine(seen(TAKING_NAMES.join(' ')), "-a '(redsem list 2>/dev/null)'"),
     fishLine(seen('completion'), `-a '${SHELL_NAMES}'`),
   ].join('');
 }

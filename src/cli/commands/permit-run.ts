@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { quoted } from '../../arguments/shown.js';
 import { AcquireTimeoutError, type Handle, HandleLostError, Semaphore } from '../../index.js';
 import { Child, signalCode, type SignalInbox } from '../child/child.js';
 import type { Server } from '../clients.js';
 import { connect } from '../connect.js';
-import { describe, EXIT, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
+import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
 import { complain, report } from '../output.js';
 import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
 import type { RunPlan } from './run-plan.js';
@@ -15,7 +16,9 @@ const CLOSE_TIME = 300;
 /** Waits for a permit and runs the command with it; resolves with the exit code. */
 export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promise<number> {
   const left = countdown(plan.timeout);
-  const aborted = untilAborted(signals.interrupted);
+  const aborted = once(signals.interrupted, 'abort').then((): never => {
+    throw new Error('interrupted');
+  });
   let semaphore: Semaphore | undefined;
   try {
     const server = await Promise.race([connect(plan.settings, left()), aborted]);
@@ -81,7 +84,8 @@ async function take(
     if (!(error instanceof AcquireTimeoutError)) throw error;
     const message = `no permit of ${quoted(name)} came free within ${timeout} ms`;
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
-    throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
+    const why = `${message}; last error: ${describe(error.cause)}`;
+    throw new Failure(EXIT.unavailable, why, error);
   } finally {
     note?.stop();
   }
@@ -135,15 +139,6 @@ function environmentOf({ name, slot, slots, fencingToken }: Handle): NodeJS.Proc
     REDSEM_SLOTS: slots.join(','),
     REDSEM_FENCING_TOKEN: String(fencingToken),
   };
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
-  });
-  // Later the promise may reject when no code awaits it.
-  aborted.catch(() => undefined);
-  return aborted;
 }
 
 /**

@@ -2,34 +2,13 @@ import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import type { RateOptions, SemaphoreOptions } from '../../index.js';
-import { type Arguments, type Options, parseCount } from '../arguments.js';
+import { type Arguments, parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
 import { namedValues, parseBudget, parseRate } from '../amounts.js';
 import { prefixOf, type ServerSettings, serverSettings } from '../server-options.js';
-import { EXIT, UsageError } from '../failure.js';
+import { attempt, EXIT, UsageError } from '../failure.js';
 import { fit } from '../style.js';
-
-export const RUN_OPTIONS: Options = {
-  '-n, --limit N':
-    'permits in all; default 1, with --rate any number. All processes should name the same; a limit stored by "redsem limit" counts instead',
-  '-r, --rate N/UNIT':
-    'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). All processes should name the same; a rate stored by "redsem rate" counts instead',
-  '--burst N': 'with --rate: how many at once after a pause; default 1',
-  '--budget NAME=N/UNIT …':
-    'grant permits that cost at most N in a second, minute, hour or day; up to 4. A budget that "redsem budget" stored counts instead',
-  '--cost NAME=N …': 'the cost of the permit in a budget; may be given several times',
-  '--permits K': 'how many to take at once; default 1',
-  '-t, --timeout TIME':
-    'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
-  '--skip-if-busy': 'when no permit is free, do nothing and exit with 0',
-  '-E, --conflict-exit-code N': 'exit code when no permit came free in time; default 75',
-  '--ttl TIME': 'how long the permit outlives this program or the connection; default 30s',
-  '-k, --kill-after TIME': 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
-  '--label TEXT': 'name of the holder or waiter in "redsem status"; default host:pid command',
-  '--pass-fd N …': 'COMMAND gets the open file descriptor N, too; may be given several times',
-  '-q, --quiet': 'no warnings on stderr',
-};
 
 /** The number of open files that most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
@@ -107,16 +86,7 @@ function rateOf(args: Arguments): RateOptions | undefined {
 function descriptorsOf(args: Arguments): number[] {
   return args.texts('pass-fd').map((text) => {
     const fd = parseCount('--pass-fd', text, 3, MOST_DESCRIPTORS - 1);
-    if (isOpen(fd)) return fd;
+    if (attempt(() => fstatSync(fd)) !== undefined) return fd;
     throw new UsageError(`--pass-fd: expected an open file descriptor, got ${fd}`);
   });
-}
-
-function isOpen(fd: number): boolean {
-  try {
-    fstatSync(fd);
-    return true;
-  } catch {
-    return false;
-  }
 }

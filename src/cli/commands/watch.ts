@@ -1,4 +1,4 @@
-import type { Arguments, Command } from '../arguments.js';
+import type { Arguments } from '../arguments.js';
 import { signalCode } from '../child/child.js';
 import { UsageError } from '../failure.js';
 import { type Operator, withOperator } from '../operator.js';
@@ -12,37 +12,15 @@ import { serverSettings, showUrl } from '../server-options.js';
 /** Shorter intervals would only burden the server. */
 const SHORTEST_INTERVAL = 500;
 
-export const watchCommand: Command = {
-  synopsis: '[OPTION…] [NAME]',
-  summary: 'follow a semaphore, or all of them, live',
-  description: `
-Shows a semaphore live on the whole screen: its permits as a bar, their holders, for how long, how long
-their tickets live unless extended, the waiters, how many permits were granted per second, and the last
-15 minutes as graphs. Without NAME: all semaphores, with totals. The first line says which server it is and
-how old the numbers are. Green, yellow and red: free, nearly full, full while a request waits; NO_COLOR and
-FORCE_COLOR are respected.
+export async function watch(args: Arguments): Promise<void> {
+  const interval = args.duration('interval') ?? 1000;
+  if (interval < SHORTEST_INTERVAL) {
+    throw new UsageError(`--interval: expected ${SHORTEST_INTERVAL}ms or more`);
+  }
+  return withOperator(args, (operator) => watchBy(operator, args, interval));
+}
 
-Keys: ? shows all of them; enter opens the selected semaphore, escape goes back, / filters, s is the next
-order, l changes the limit, p pauses, r revokes the selected ticket (asks first), q quits.
-
-Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
-terminal, each look is a plain line. The server gets 5 calls a second at most.`,
-  options: { '--interval TIME': 'time between two looks; default 1s, minimum 500ms' },
-  examples: {
-    'redsem watch deploys': 'follow one semaphore',
-    'redsem watch --interval 10s deploys >> deploys.log': 'a line every ten seconds',
-  },
-  arguments: [0, 1],
-  run: (args) => {
-    const interval = args.duration('interval') ?? 1000;
-    if (interval < SHORTEST_INTERVAL) {
-      throw new UsageError(`--interval: expected ${SHORTEST_INTERVAL}ms or more`);
-    }
-    return withOperator(args, (operator) => watch(operator, args, interval));
-  },
-};
-
-async function watch(operator: Operator, args: Arguments, interval: number): Promise<void> {
+async function watchBy(operator: Operator, args: Arguments, interval: number): Promise<void> {
   const [name] = args.positionals;
   // A wrong name is an error at once, and not a line on the screen in every look.
   await (name === undefined ? operator.names() : operator.inspect(name));

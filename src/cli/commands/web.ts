@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { isIP } from 'node:net';
-import type { Arguments, Command } from '../arguments.js';
+import type { Arguments } from '../arguments.js';
 import { fileOf, prefixOf, serverSettings } from '../server-options.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, unexpected, UsageError, usageOf } from '../failure.js';
@@ -13,48 +13,16 @@ const DEFAULT_ADDRESS = '127.0.0.1:8321';
 /** Only an attack needs more: a browser opens at most six for each page. */
 const MOST_CONNECTIONS = 500;
 
-export const webCommand: Command = {
-  synopsis: '[OPTION…]',
-  summary: 'serve a live view of all semaphores to browsers',
-  description: `
-Serves a page that shows all semaphores live: holders, waiters, and the last 15
-minutes. It prints the page's URL and, unless one is given, a new token, which the page asks for. Every
-request for data must have the token; it is never taken from a URL.
-
-It only shows, unless --actions lets it change limits and revoke tickets. It listens on this machine
-alone, unless a token is given. Put a proxy with TLS before it where others reach it: the token goes over
-the wire as it is.
-
-However many pages are open, the Redis server gets at most 5 calls a second. SIGINT and SIGTERM end it.`,
-  options: {
-    '--listen ADDRESS:PORT': `where; default ${DEFAULT_ADDRESS}, port 0: any`,
-    '--token TEXT':
-      'the token that the page asks for, 16 characters or more; default: a new token. Other users of the machine can see command lines',
-    '--token-file FILE': 'the same, from the first line of a file',
-    '--actions': 'let the page change limits and revoke tickets',
-    '--read-only': 'only show; the default',
-    '--host NAME …':
-      'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
-  },
-  examples: {
-    'redsem web': `at http://${DEFAULT_ADDRESS}/, for this machine alone`,
-    'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com':
-      'for others, behind a proxy',
-  },
-  arguments: [0, 0],
-  run: serve,
-};
-
-async function serve(args: Arguments): Promise<void> {
+export async function web(args: Arguments): Promise<void> {
   if (args.flag('actions') && args.flag('read-only')) {
     throw new UsageError('--read-only: expected without --actions');
   }
-  const address = parseListenAddress('--listen', args.text('listen') ?? DEFAULT_ADDRESS);
+  const address = listenUrl('--listen', args.text('listen') ?? DEFAULT_ADDRESS);
   const given = givenToken(args);
-  if (given === undefined && !isLoopback(address)) {
+  if (given === undefined && !isLoopback(address.hostname)) {
     throw new UsageError('--listen: expected a loopback address, or a token by --token-file');
   }
-  if (isWildcard(address) && args.texts('host').length === 0) {
+  if (isWildcard(address.hostname) && args.texts('host').length === 0) {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
@@ -70,7 +38,7 @@ async function serve(args: Arguments): Promise<void> {
       const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
       http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
       const shownToken = given === undefined ? `token: ${token}\n` : '';
-      await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
+      await print(`http://${address.hostname}:${port}/\n${shownToken}`);
       await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
     } finally {
       http.close();
@@ -91,17 +59,16 @@ function givenToken(args: Arguments): string | undefined {
 }
 
 /** All values of `Host` that the view serves: see `hosts` of `WebViewOptions`. */
-function hostsOf(address: ListenAddress, port: number, args: Arguments): string[] {
-  const own = isLoopback(address) ? ['127.0.0.1', 'localhost', '::1'] : [];
-  const names = [...own, address.host].map(showHost);
-  const withPort = names.map((name) => (port === 80 ? name : `${name}:${port}`));
+function hostsOf({ hostname }: URL, port: number, args: Arguments): string[] {
+  const own = isLoopback(hostname) ? ['127.0.0.1', 'localhost', '[::1]'] : [];
+  const withPort = [...own, hostname].map((name) => (port === 80 ? name : `${name}:${port}`));
   return [...withPort, ...args.texts('host').flatMap((name) => [name, `${name}:${port}`])];
 }
 
-async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer; port: number }> {
+async function listen({ hostname, port }: URL): Promise<{ http: HttpServer; port: number }> {
   const http = createServer();
   http.maxConnections = MOST_CONNECTIONS;
-  http.listen({ host, port });
+  http.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
   await once(http, 'listening').catch((error: unknown) => {
     throw new Failure(EXIT.unavailable, `cannot listen: ${describe(error)}`, error);
   });
@@ -109,39 +76,23 @@ async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer
   return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
 
-/** The address at which a server listens. */
-interface ListenAddress {
-  /** An IP address, or a name of this machine. */
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-}
-
 /**
- * `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+ * The host and the port of `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`. Port 0: any free port.
  * @throws {UsageError}
  */
-function parseListenAddress(option: string, text: string): ListenAddress {
-  const [, inBrackets, plain, digits = ''] =
-    /^(?:\[([\da-f:]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
-  const host = inBrackets ?? plain;
-  const port = Number(digits);
-  const isRight = host !== undefined && port <= 65_535;
-  if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
+function listenUrl(option: string, text: string): URL {
+  const url = `tcp://${text}`;
+  const isAddress = /^(?:\[[\da-f:]+\]|[\w.-]+):\d{1,5}$/i.test(text);
+  if (isAddress && URL.canParse(url)) return new URL(url);
   throw unexpected(option, 'ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080', text);
 }
 
 /** Whether only this machine can reach it. */
-function isLoopback({ host }: ListenAddress): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+function isLoopback(host: string): boolean {
+  return ['localhost', '[::1]'].includes(host) || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Whether it means all addresses of this machine, so that browsers need another name. */
-function isWildcard({ host }: ListenAddress): boolean {
-  return /^[0:.]+$/.test(host);
-}
-
-/** The host as in a URL. */
-function showHost(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
+function isWildcard(host: string): boolean {
+  return /^[[\]0:.]+$/.test(host);
 }

@@ -76,19 +76,17 @@ function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean)
   const room = size.rows - gap.length;
   const [own, other] = inHolders ? [ofHolders, ofWaiters] : [ofWaiters, ofHolders];
   const forOther = Math.min(other, Math.max(Math.floor(room / 3), room - own));
-  const above = inHolders ? Math.min(own, room - forOther) : forOther;
-  const below = inHolders ? forOther : room - forOther;
-  const [holderAt, waiterAt] = inHolders
-    ? [view.selected]
-    : [undefined, view.selected - holders.length];
+  const above = inHolders ? room - forOther : forOther;
   const { columns } = size;
   const known = <R>(table: readonly Column<R>[]): readonly Column<R>[] =>
     columns >= WIDE ? table : table.filter(({ head }) => !IDS.includes(head));
   const holderTable = known(holderColumns((holder) => view.ticketTimes.expiresSoon(holder)));
+  const holderSection = { columns, rows: above, selected: inHolders ? view.selected : undefined };
+  const waiterSection = { columns, rows: room - above, selected: view.selected - holders.length };
   return [
-    ...sectionLines(holderTable, holders, { columns, rows: above, selected: holderAt }),
+    ...sectionLines(holderTable, holders, holderSection),
     ...gap,
-    ...sectionLines(known(WAITER_COLUMNS), waiters, { columns, rows: below, selected: waiterAt }),
+    ...sectionLines(known(WAITER_COLUMNS), waiters, waiterSection),
   ];
 }
 

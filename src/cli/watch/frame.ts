@@ -1,4 +1,5 @@
-import { type Column, type Size, tableLines } from '../columns.js';
+import type { Size } from '../columns.js';
+import { helpRows } from '../help.js';
 import { showDuration } from '../amounts.js';
 import type { Line, Style } from '../style.js';
 import { atBothEnds, fitLine, lineOf, restyled, whatFits, widthOf } from '../style.js';
@@ -11,25 +12,7 @@ const TITLE = 'redsem watch';
 /** From this age on the screen shows the age of the numbers, in milliseconds. */
 const AGE_SHOWN = 2000;
 
-type KeyRow = readonly [key: string, what: string];
-
-const KEYS: readonly KeyRow[] = [
-  ['↑ ↓, k j', 'move the cursor'],
-  ['PgUp PgDn', 'by a page; Home End, g G'],
-  ['enter', 'open the semaphore'],
-  ['esc', 'clear the filter, go back'],
-  ['/', 'rows that contain a text'],
-  ['s', 'next order'],
-  ['l', 'change the limit'],
-  ['p', 'pause, resume'],
-  ['r', 'revoke the ticket; asks'],
-  ['q, Ctrl-C', 'quit'],
-];
-
-const COLUMNS: readonly Column<KeyRow>[] = [
-  { head: '', rank: 1, cell: ([key]) => ({ text: key, style: 'strong' }) },
-  { head: '', rank: 2, least: 10, cell: ([, what]) => what },
-];
+const KEY_WIDTH = 11;
 
 /** The lines of the screen, none wider than the screen, and no more than it has. */
 export function frame(view: View, size: Size): Line[] {
@@ -43,7 +26,7 @@ export function frame(view: View, size: Size): Line[] {
 }
 
 function bodyLines(view: View, size: Size): Line[] {
-  if (view.help) return helpLines(size);
+  if (view.help) return keyLines(size.rows);
   const [first] = view.watched;
   const lines =
     view.name !== undefined && first !== undefined
@@ -106,9 +89,11 @@ function headerLine(view: View, columns: number): Line {
   return lineOf(status, style);
 }
 
-/** The help: the keys and their effects. */
-function helpLines({ columns, rows }: Size): Line[] {
-  const [, ...lines] = tableLines(COLUMNS, KEYS, columns);
+/** The keys and their effects. */
+function keyLines(rows: number): Line[] {
+  const lines = helpRows('Keys', 'watch').map(([key, effect]): Line => {
+    return [{ text: key.padEnd(KEY_WIDTH), style: 'strong' }, { text: effect }];
+  });
   const title = [lineOf('Keys; any of them closes this', 'head'), []];
   return rows < lines.length + title.length ? lines : [...title, ...lines];
 }

@@ -7,8 +7,6 @@ const FIRST_SCREEN = `${CONTROL}?25h${CONTROL}?1049l`;
 
 /** The terminal with the full-screen view. It is restored at the end of the program. */
 export class Screen {
-  readonly #stdout = process.stdout;
-  readonly #stdin = process.stdin;
   readonly #colors = hasColors(true);
   #shown = '';
   #open = false;
@@ -16,19 +14,19 @@ export class Screen {
   open(onKeys: (text: string) => void, onResize: () => void): void {
     this.#open = true;
     process.once('exit', () => this.close());
-    this.#stdout.write(OTHER_SCREEN);
-    this.#stdout.on('resize', () => {
+    process.stdout.write(OTHER_SCREEN);
+    process.stdout.on('resize', () => {
       // A terminal may have broken its lines differently.
       this.#shown = '';
       onResize();
     });
-    if (!this.#stdin.isTTY) return;
-    this.#stdin.setRawMode(true);
-    this.#stdin.setEncoding('utf8').on('data', onKeys).resume();
+    if (!process.stdin.isTTY) return;
+    process.stdin.setRawMode(true);
+    process.stdin.setEncoding('utf8').on('data', onKeys).resume();
   }
 
   get size(): Size {
-    return { columns: this.#stdout.columns, rows: this.#stdout.rows };
+    return { columns: process.stdout.columns, rows: process.stdout.rows };
   }
 
   /** Overwrites the screen, so that it does not flicker. An unchanged screen is not sent. */
@@ -36,14 +34,14 @@ export class Screen {
     const text = screenText(lines, this.#colors);
     if (!this.#open || text === this.#shown) return;
     this.#shown = text;
-    this.#stdout.write(text);
+    process.stdout.write(text);
   }
 
   close(): void {
     if (!this.#open) return;
     this.#open = false;
-    if (this.#stdin.isTTY) this.#stdin.setRawMode(false).pause();
-    this.#stdout.write(FIRST_SCREEN);
+    if (process.stdin.isTTY) process.stdin.setRawMode(false).pause();
+    process.stdout.write(FIRST_SCREEN);
   }
 }
 

@@ -38,7 +38,7 @@ function bundle(entry: string): string {
     bundle: true,
     minify: true,
     format: 'esm',
-    target: ['chrome110', 'firefox115', 'safari16'],
+    target: ['chrome123', 'firefox125', 'safari17.5'],
     // Its own minified form is a kilobyte smaller than what esbuild makes of its source.
     banner: entry.endsWith('.ts') ? { js: readChart('dist/uPlot.iife.min.js') } : {},
     write: false,

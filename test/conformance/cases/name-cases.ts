@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 
-import { backendOf } from '../../../src/clients.js';
-import type { Semaphore } from '../../../src/index.js';
-import { listSemaphores } from '../../../src/index.js';
+import { listSemaphores, type Semaphore } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 
@@ -106,25 +104,5 @@ export const nameCases: CaseGroup = {
         expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
       },
     ),
-
-    'a name is summed up as inspect shows it': needing('listing', async (scope) => {
-      const [here, there] = scope.pair({ limit: 40 });
-      const sum = async () =>
-        (await backendOf(scope.target).overview?.([{ prefix: 'redsem', name: scope.name }]))?.[0];
-      expect(await sum()).to.include({ held: 0, waiting: 0, limit: undefined });
-      const handles = await Promise.all(Array.from({ length: 39 }, () => here.acquire()));
-      handles.push(await here.acquire());
-      const waiting = here.acquire();
-      await scope.untilWaiting(1);
-      const [{ limitFrom, waiters }, shown] = [await there.inspect(), await sum()];
-      expect(shown).to.include({ held: 40, waiting: 1, limit: 40, limitFrom });
-      const newest = handles.at(-1)?.fencingToken;
-      expect(shown).to.have.property('tokens').that.has.length(32).and.includes(newest);
-      const { waitingFor = Infinity } = waiters[0] ?? {};
-      expect(shown).to.have.property('oldestWait').that.is.at.least(waitingFor);
-      await Promise.all(handles.map((handle) => handle.release()));
-      const tokens = [(await waiting).fencingToken];
-      expect(await sum()).to.deep.include({ held: 1, waiting: 0, oldestWait: undefined, tokens });
-    }),
   },
 };

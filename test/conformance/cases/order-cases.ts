@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 
-import type { AcquireOptions } from '../../../src/index.js';
 import { QueueFullError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
@@ -39,29 +38,6 @@ export const orderCases: CaseGroup = {
         expect(shown.slice(0, 3)).to.deep.equal(['9 ', '2 x', '2 y z, 100%']);
       });
       expect(served).to.equal('cbedaf');
-    },
-
-    'grants a second request soon, while new groups ask all the time': async (scope) => {
-      const pair = scope.pair();
-      const crowd = { asked: 0, granted: 0, over: false };
-      const comers = Array.from({ length: 5 }, async (_, i) => {
-        while (!crowd.over && crowd.granted < 500) {
-          crowd.asked += 1;
-          const handle = await (pair[i % 2] ?? pair[0]).acquire({ group: `user ${crowd.asked}` });
-          crowd.granted += 1;
-          await handle.release();
-        }
-      });
-      const secondWait = async (options: AcquireOptions): Promise<number> => {
-        await pair[0].use(() => undefined, options);
-        const before = crowd.granted;
-        return pair[1].use(() => crowd.granted - before, options);
-      };
-      const standing = [{ group: 'tenant' }, { group: 'big', weight: 1000 }, {}];
-      const waits = await Promise.all(standing.map(secondWait));
-      crowd.over = true;
-      await Promise.all(comers);
-      for (const grants of waits) expect(grants).to.be.at.most(60);
     },
 
     'refuses a request above maxWaiting at once': async (scope) => {

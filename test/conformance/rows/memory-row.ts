@@ -1,5 +1,4 @@
-import type { Backend, ManualClock } from '../../../src/index.js';
-import { MemoryBackend } from '../../../src/index.js';
+import { type Backend, type ManualClock, MemoryBackend } from '../../../src/index.js';
 import { tamperingBy } from './redis-row.js';
 import type { Passage, Row } from '../row.js';
 
@@ -29,14 +28,12 @@ export function memoryRow(clock?: ManualClock): Row {
  * inbox.
  */
 function otherDoor(backend: MemoryBackend): Backend {
-  const calls = ['acquire', 'extend', 'release', 'inspect'];
-  calls.push('setLimit', 'setRate', 'setGroupLimit', 'addPermits');
-  const others = ['adopt', 'revoke', 'noteStripes', 'listen'];
-  const bound = [...calls, ...others].map((name) => {
-    const method = Reflect.get(backend, name) as (...args: unknown[]) => unknown;
-    return [name, method.bind(backend)] as const;
+  return new Proxy(backend, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
   });
-  return { clock: backend.clock, ...Object.fromEntries(bound) } as unknown as Backend;
 }
 
 /** Time that passes only as far as a case says. */

@@ -1,20 +1,8 @@
-import type { Backend, RedisTarget } from '../../../src/index.js';
+import type { Backend } from '../../../src/index.js';
 import { backendOf } from '../../../src/clients.js';
+import type { OpenClient } from '../../support/open-client.js';
 import { TestServer } from '../../support/redis-server.js';
 import type { KeyView, Lacks, Row, Target, TicketTampering } from '../row.js';
-
-export interface Connected {
-  readonly target: RedisTarget;
-  readonly close: () => unknown;
-}
-
-/** The methods of the clients of both libraries, whatever their version. */
-interface Client {
-  on(event: 'error', listener: () => void): unknown;
-  connect(): Promise<unknown>;
-  disconnect?(): unknown;
-  destroy?(): unknown;
-}
 
 interface Limits {
   readonly lacks?: Lacks;
@@ -33,7 +21,7 @@ export const SEVERAL_SERVERS: Lacks = {
 export function redisRow(
   title: string,
   redis: () => TestServer | { readonly command: Command },
-  connect: () => Promise<Connected>,
+  connect: () => Promise<OpenClient>,
   { lacks = {}, keyPrefix = '' }: Limits = {},
 ): Row {
   return {
@@ -54,16 +42,6 @@ export function redisRow(
         },
       };
     },
-  };
-}
-
-export async function connected(client: Client & RedisTarget): Promise<Connected> {
-  // Errors of a connection that the tests cut are expected: they look only at calls that fail.
-  client.on('error', () => {});
-  await client.connect();
-  return {
-    target: client,
-    close: () => (client.destroy === undefined ? client.disconnect?.() : client.destroy()),
   };
 }
 

@@ -5,16 +5,16 @@ import { createClient as createClient4 } from 'redis-4';
 import { createClient as createClient5 } from 'redis-5';
 
 import type { RedisConnection } from '../../../src/index.js';
+import { connected, type OpenClient } from '../../support/open-client.js';
 import type { TestServer } from '../../support/redis-server.js';
 import type { Row } from '../row.js';
-import type { Connected } from './redis-row.js';
-import { connected, redisRow } from './redis-row.js';
+import { redisRow } from './redis-row.js';
 
 const lazyConnect = true;
 
 /** Every client library and major, on one server. */
 export function serverRows(server: () => TestServer): Row[] {
-  const row = (title: string, connect: (url: string) => Promise<Connected>, limits = {}): Row =>
+  const row = (title: string, connect: (url: string) => Promise<OpenClient>, limits = {}): Row =>
     redisRow(title, server, () => connect(server().url), limits);
   const keyPrefix = 'app:';
   const prefixed = { lazyConnect, keyPrefix, stringNumbers: true };
@@ -43,12 +43,11 @@ export function serverRows(server: () => TestServer): Row[] {
 }
 
 /** The smallest thing that a semaphore can work with. */
-async function connectByTwoMethods(url: string): Promise<Connected> {
+async function connectByTwoMethods(url: string): Promise<OpenClient> {
   const client = new Redis(url, { lazyConnect });
-  const { close } = await connected(client);
   const target: RedisConnection = {
     runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
     runByText: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
   };
-  return { target, close };
+  return { ...(await connected(client)), target };
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
 import { BackendError, Semaphore } from '../../../src/index.js';
-import { never, StubBackend, watch } from '../stub-backend.js';
+import { StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN } from '../stub-fixture.js';
 
 const OPTIONS = { limit: 5, ttl: 3000, retry: PLAIN };
@@ -77,22 +77,6 @@ describe('a batcher', () => {
     fake.restore();
     for (const handle of await Promise.all([first, one?.acquire(10)])) await handle?.release();
     expect(backend.portCalls).to.include({ acquire: 1, release: 2 });
-  });
-
-  it('is free again when a call is silent for its time, for other semaphores, too', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => (call.key.name === 's2' ? backend.allGranted(call) : never());
-    const asking = [];
-    for (const one of semaphores(backend, 3)) {
-      asking.push(watch(backend.clock, one.acquire(4000)));
-      await backend.clock.advance(0);
-    }
-    await backend.clock.advance(2999);
-    expect(asking[2]?.done).to.equal(false);
-    await backend.clock.advance(1);
-    expect(asking[2]?.value).to.include({ held: true });
-    await asking[2]?.value?.release();
-    await backend.clock.advance(20_000);
   });
 
   it('leaves the room of a damaged semaphore to its neighbours', async () => {

@@ -1,42 +1,18 @@
 import { expect } from 'chai';
 
-import type { SemaphoreWarning } from '../../../src/index.js';
-import { acquireAll, Election, KeyedMutex, KeyedSemaphore } from '../../../src/index.js';
-import { ReadWriteLock, Semaphore } from '../../../src/index.js';
+import { KeyedSemaphore, type Semaphore, type SemaphoreWarning } from '../../../src/index.js';
 import { StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN, stubFixture } from '../stub-fixture.js';
 
 const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
 
-type Warning = Pick<SemaphoreWarning, 'message'> & { readonly code: string };
-
 /** The outages that it reports from now on. */
-function outagesOf(face: {
-  on(event: 'warning', listener: (warning: Warning) => void): unknown;
-}): Warning[] {
-  const heard: Warning[] = [];
-  face.on('warning', (warning) => {
+function outagesOf(source: Semaphore | KeyedSemaphore): SemaphoreWarning[] {
+  const heard: SemaphoreWarning[] = [];
+  source.on('warning', (warning: SemaphoreWarning) => {
     if (warning.code === 'BACKEND_UNREACHABLE') heard.push(warning);
   });
   return heard;
-}
-
-/** Every face over the same backend; `wait` never ends while that fails. */
-function faces(backend: StubBackend) {
-  const options = { retry: PLAIN };
-  const limited = { ...options, limit: 5 };
-  const keyed = new KeyedMutex(backend, { ...options, name: 'orders' });
-  const tenants = new KeyedSemaphore(backend, { ...limited, name: 'tenants' });
-  const lock = new ReadWriteLock(backend, 'config', options);
-  const election = new Election(backend, 'scheduler', options);
-  const [a, b] = [new Semaphore(backend, 'a', limited), new Semaphore(backend, 'b', limited)];
-  return [
-    [keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
-    [tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
-    [lock, () => lock.acquireWrite(), 'config'],
-    [election, () => election.campaign(), 'scheduler'],
-    [a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
-  ] as const;
 }
 
 describe('an outage while a request waits', () => {
@@ -76,26 +52,6 @@ describe('an outage while a request waits', () => {
     acquire();
     await clock.advance(30_000);
     expect(heard).to.deep.equal([]);
-  });
-
-  it('is reported by every face, once, and in the next outage again', async () => {
-    const backend = new StubBackend();
-    const { clock } = backend;
-    backend.onAcquire = () => Promise.reject(refused);
-    const all = faces(backend).map(([source, wait, name]) => {
-      watch<unknown>(clock, wait());
-      return { heard: outagesOf(source), name };
-    });
-    await clock.advance(20_000);
-    for (const { heard, name } of all) {
-      expect(heard, name).to.have.length(1);
-      expect(heard[0]?.message).to.include(`acquire() of "${name}" waits`);
-    }
-    backend.onAcquire = (call) => backend.allQueued(call);
-    await clock.advance(10_000);
-    backend.onAcquire = () => Promise.reject(refused);
-    await clock.advance(10_000);
-    for (const { heard, name } of all) expect(heard, name).to.have.length(2);
   });
 
   it('is a single warning for any number of keys, and goes to a later listener', async () => {

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
 
-import type { QueueProgress } from '../../../src/index.js';
+import type { Handle, QueueProgress } from '../../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
+import { collectUntil } from '../../support/garbage.js';
 import { RandomNumbers } from '../../support/random-numbers.js';
 
 describe('the progress that a waiting request hears of', () => {
@@ -65,5 +66,17 @@ describe('the progress that a waiting request hears of', () => {
       void heard.push(`${position} of ${waiting}`);
     expect(await callsOf(note)).to.equal(plain);
     expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
+  });
+
+  it('is heard no longer than it waits: a listener may refer to its own handle', async () => {
+    const handles: WeakRef<object>[] = [];
+    const job = async (): Promise<void> => {
+      const handle: Handle = await semaphore.acquire({ onWaiting: () => void handle });
+      // Once it is renewed, the lease holds its handle weakly.
+      await handle.extend();
+      handles.push(new WeakRef(handle));
+    };
+    await job();
+    await collectUntil(() => handles.every((ref) => ref.deref() === undefined));
   });
 });

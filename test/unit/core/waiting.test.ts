@@ -52,7 +52,7 @@ describe('waiting', () => {
       expect(alive.map(([, delay]) => delay)).to.include.members([10, 1000]);
       await clock.advance(1000);
       expect(waiting.at).to.equal(1000);
-      backend.onAcquire = (call) => backend.allBusy(call);
+      backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'busy' }));
       expect(await semaphore.tryAcquire()).to.equal(null);
       const refused = acquire(0);
       await clock.advance(0);

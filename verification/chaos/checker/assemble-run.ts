@@ -1,197 +1,120 @@
 import type {
-  FailEvent,
   FaultEvent,
-  FinalEvent,
   HistoryEvent,
   InvokeEvent,
   OkEvent,
   RunEvent,
-  SeenEvent,
-  UnknownEvent,
 } from '../../history/events.js';
 import { effectsOf, isFaultKind } from '../history/fault-kinds.js';
-import type { Call, Fault, Header, Hold, RunRecord, Span } from './run-record.js';
+import type { Call, Fault, Header, Hold, RunRecord } from './run-record.js';
 
-/** A history that contradicts itself proves nothing. */
-export class MalformedHistoryError extends Error {
-  override readonly name = 'MalformedHistoryError';
-}
+type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { readonly type: T }>;
+type Finder = <T extends HistoryEvent['type']>(...types: T[]) => EventOf<T>[];
 
 /** Reads events, which must be in order of time, into calls, holds and faults. */
 export function assembleRun(events: readonly HistoryEvent[]): RunRecord {
-  const reader = new Reader();
-  for (const event of events) reader.read(event);
-  return reader.finish();
+  const all: Finder = <T extends HistoryEvent['type']>(...types: T[]) =>
+    events.filter((event): event is EventOf<T> => types.some((type) => type === event.type));
+  const header = headerOf(all('run')[0]);
+  const calls = new Map(all('invoke').map((event) => [keyOf(event), callOf(event)]));
+  for (const event of [...all('ok'), ...all('fail', 'unknown')]) {
+    known(calls, keyOf(event)).settled = { at: event.at, outcome: event.type };
+  }
+  const struck = all('fault');
+  const faults = [...new Set(struck.map(({ fault }) => fault))]
+    .map((number) => faultOf(struck.filter(({ fault }) => fault === number)))
+    .toSorted((a, b) => a.from - b.from);
+  const stalls = all('stall').map(({ process, from, until }) => ({ process, from, to: until }));
+  const deaths = new Map<string, number>();
+  for (const { kind, targets = [], from, to } of faults) {
+    for (const process of targets) {
+      if (kind === 'stop-process') stalls.push({ process, from, to });
+      if (kind === 'kill-process') deaths.set(process, from);
+    }
+  }
+  const holds = holdsOf(all, calls);
+  for (const hold of holds) hold.end = endOf(hold, deaths.get(hold.process) ?? Infinity);
+  return {
+    header,
+    life: Math.max(header.ttl, header.claim),
+    calls: [...calls.values()],
+    holds,
+    faults,
+    stalls,
+    lastWritten: new Map(events.map(({ process, at }) => [process, at])),
+    end: events.at(-1)?.at ?? 0,
+    quiet: all('quiet')[0]?.at,
+    final: all('final')[0],
+    seen: all('seen'),
+  };
 }
 
-class Reader {
-  readonly #headers: Header[] = [];
-  readonly #calls = new Map<string, Call>();
-  readonly #holds = new Map<string, Hold>();
-  readonly #faults = new Map<number, FaultEvent[]>();
-  readonly #stalls = new Map<string, Span[]>();
-  readonly #lastWritten = new Map<string, number>();
-  readonly #seen: SeenEvent[] = [];
-  #quiet: number | undefined;
-  #final: FinalEvent | undefined;
-  #end = 0;
+function keyOf({ process, call }: { readonly process: string; readonly call: number }): string {
+  return `${process} ${call}`;
+}
 
-  read(event: HistoryEvent): void {
-    this.#end = event.at;
-    this.#lastWritten.set(event.process, event.at);
-    switch (event.type) {
-      case 'run':
-        this.#headers.push(headerOf(event));
-        break;
-      case 'invoke':
-        this.#readInvoke(event);
-        break;
-      case 'ok':
-      case 'fail':
-      case 'unknown': {
-        const call = this.#settle(event);
-        if (event.type === 'ok') this.#readOk(event, call);
-        break;
-      }
-      case 'held': {
-        const hold = this.#hold(event.ticket);
-        const { at, until } = event;
-        hold.readings.push({ at, until, held: until > at });
-        // A handle that is lost does not show how long it was held.
-        if (until > at) hold.until = Math.max(hold.until, until);
-        break;
-      }
-      case 'lost':
-        this.#hold(event.ticket).losses.push(event);
-        break;
-      case 'stall':
-        appendTo(this.#stalls, event.process, { from: event.from, to: event.until });
-        break;
-      case 'seen':
-        this.#seen.push(event);
-        break;
-      case 'fault':
-        appendTo(this.#faults, event.fault, event);
-        break;
-      case 'quiet':
-        this.#quiet = event.at;
-        break;
-      case 'final':
-        this.#final = event;
-        break;
-      // Events that only simulations write.
-      case 'started':
-      case 'served':
-      case 'server':
-      case 'crash':
-        break;
-    }
+/** A history that contradicts itself proves nothing. */
+function known<T>(values: ReadonlyMap<string, T>, key: string): T {
+  const value = values.get(key);
+  if (value === undefined) throw new Error(`the history has no beginning of ${key}`);
+  return value;
+}
+
+function callOf({ process, operation, at, permits = 1, ticket }: InvokeEvent): Call {
+  return { process, operation, invoked: at, permits, ticket, settled: undefined };
+}
+
+/** By the time of their grant. */
+function holdsOf(all: Finder, calls: ReadonlyMap<string, Call>): Hold[] {
+  const oks = all('ok').map((ok) => ({ ok, call: known(calls, keyOf(ok)) }));
+  const granted = oks.flatMap(({ ok, call }) => grantOf(ok, call));
+  const holds = new Map(granted.map((hold) => [hold.id, hold]));
+  if (holds.size < granted.length) throw new Error('a ticket is granted twice');
+  for (const { at, ticket, until } of all('held')) {
+    const hold = known(holds, ticket);
+    // A handle that is lost does not show how long it was held.
+    if (until > at) hold.until = Math.max(hold.until, until);
+    else hold.unheld = Math.min(hold.unheld, at);
   }
-
-  finish(): RunRecord {
-    const [header, another] = this.#headers;
-    if (header === undefined || another !== undefined) {
-      throw new MalformedHistoryError('expected one run event');
-    }
-    const faults = [...this.#faults.values()].map(faultOf).toSorted((a, b) => a.from - b.from);
-    const deaths = new Map<string, number>();
-    for (const { kind, targets = [], from, to } of faults) {
-      for (const target of targets) {
-        if (kind === 'stop-process') appendTo(this.#stalls, target, { from, to });
-        if (kind === 'kill-process') deaths.set(target, from);
-      }
-    }
-    const holds = [...this.#holds.values()];
-    for (const hold of holds) hold.end = endOf(hold, deaths.get(hold.process) ?? Infinity);
-    return {
-      header,
-      life: Math.max(header.ttl, header.claim),
-      calls: [...this.#calls.values()],
-      holds,
-      faults,
-      stalls: this.#stalls,
-      lastWritten: this.#lastWritten,
-      end: this.#end,
-      quiet: this.#quiet,
-      final: this.#final,
-      seen: this.#seen,
-    };
+  for (const lost of all('lost')) known(holds, lost.ticket).lost ??= lost;
+  for (const call of calls.values()) {
+    if (call.operation === 'release') known(holds, call.ticket ?? '').release = call;
   }
-
-  #readInvoke({ process, call, operation, at, timeout, permits = 1, ticket }: InvokeEvent): void {
-    const key = `${process} ${call}`;
-    if (this.#calls.has(key)) throw new MalformedHistoryError(`call ${key} is invoked twice`);
-    const invoked = { process, call, operation, invoked: at, timeout, permits, ticket };
-    const record: Call = { ...invoked, settled: undefined };
-    this.#calls.set(key, record);
-    if (operation === 'release') this.#hold(ticket ?? '').release = record;
+  for (const { ok, call } of oks) {
+    if (call.operation === 'release') known(holds, call.ticket ?? '').released = ok;
   }
+  return granted;
+}
 
-  #settle({ process, call: number, at, type: outcome }: OkEvent | FailEvent | UnknownEvent): Call {
-    const call = this.#calls.get(`${process} ${number}`);
-    if (call === undefined || call.settled !== undefined) {
-      const problem = call === undefined ? 'without having begun' : 'twice';
-      throw new MalformedHistoryError(`call ${process} ${number} ends ${problem}`);
-    }
-    call.settled = { at, outcome };
-    return call;
-  }
-
-  #readOk(ok: OkEvent, call: Call): void {
-    if (call.operation === 'release') this.#hold(call.ticket ?? '').released = ok;
-    const [ticket] = ok.tickets ?? [];
-    if (ticket === undefined) return;
-    const { id, slots, token, until } = ticket;
-    if (this.#holds.has(id)) throw new MalformedHistoryError(`ticket ${id} is granted twice`);
-    const { permits, invoked } = call;
+function grantOf(ok: OkEvent, { permits, invoked }: Call): Hold[] {
+  return (ok.tickets ?? []).map(({ id, slots, token, until }) => {
     const grant = { process: ok.process, id, slots, token, permits, invoked, granted: ok.at };
-    const certainty = { certain: until, until, end: until };
-    const later = { release: undefined, released: undefined };
-    this.#holds.set(id, { ...grant, ...certainty, ...later, readings: [], losses: [] });
-  }
-
-  #hold(id: string): Hold {
-    const hold = this.#holds.get(id);
-    if (hold === undefined)
-      throw new MalformedHistoryError(`no acquire was granted ticket '${id}'`);
-    return hold;
-  }
+    const certainty = { certain: until, until, end: until, unheld: Infinity };
+    return { ...grant, ...certainty, lost: undefined, release: undefined, released: undefined };
+  });
 }
 
-function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
-
-function headerOf({ at, semaphores, nodes, claim = 0, recovery = Infinity }: RunEvent): Header {
-  const [terms, another] = semaphores;
-  if (terms === undefined || another !== undefined) {
-    throw new MalformedHistoryError('expected one semaphore');
-  }
-  return { at, ...terms, claim, recovery, ordered: nodes === 1 };
+function headerOf(run: RunEvent | undefined): Header {
+  const [terms] = run?.semaphores ?? [];
+  if (run === undefined || terms === undefined) throw new Error('the history has no run event');
+  const { at, claim = 0, recovery = Infinity } = run;
+  return { at, ...terms, claim, recovery };
 }
 
 function faultOf(events: readonly FaultEvent[]): Fault {
-  const [first] = events;
-  if (first?.phase !== 'begin')
-    throw new MalformedHistoryError('a fault ends without having begun');
-  const at = (phase: FaultEvent['phase']): number =>
-    events.find((event) => event.phase === phase)?.at ?? Infinity;
+  const [first, last] = events;
+  if (first === undefined || !isFaultKind(first.kind)) throw new Error('a fault of no kind');
   const { fault, kind, targets, step, key, node } = first;
-  if (!isFaultKind(kind)) throw new MalformedHistoryError(`unknown fault '${kind}'`);
   const details = { kind, step, key, node };
-  const active = { from: at('active'), to: at('ending') };
-  const effects = effectsOf(details);
-  return { fault, targets, ...details, effects, from: first.at, to: at('end'), active };
+  const to = last?.at ?? Infinity;
+  return { fault, targets, ...details, effects: effectsOf(details), from: first.at, to };
 }
 
 /**
  * The earliest end of a belief; a process that died or is stopped believes until its lease ends.
  */
 function endOf(hold: Hold, death: number): number {
-  const unheld = hold.readings.find(({ held }) => !held)?.at ?? Infinity;
-  const lost = hold.losses[0]?.at ?? Infinity;
+  const lost = hold.lost?.at ?? Infinity;
   const release = hold.release?.invoked ?? Infinity;
-  return Math.max(hold.granted, Math.min(unheld, lost, release, hold.until, death));
+  return Math.max(hold.granted, Math.min(hold.unheld, lost, release, hold.until, death));
 }

@@ -6,6 +6,3 @@ export const IN_FLIGHT = 100;
 
 /** How long after a fault the clients may need to be connected again, in milliseconds. */
 export const RECONNECT = 2500;
-
-/** The library's own limit for calls that have none of their caller's, in milliseconds. */
-export const CALL_LIMIT = 5000;

@@ -17,20 +17,11 @@ export interface Span {
 /** One call from its invocation to its end, as far as there is one. */
 export interface Call {
   readonly process: string;
-  readonly call: number;
   readonly operation: Operation;
   readonly invoked: number;
-  readonly timeout: number | undefined;
   readonly permits: number;
   readonly ticket: string | undefined;
   settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
-}
-
-/** The state that a holder read from its handle. */
-export interface Reading {
-  readonly at: number;
-  readonly until: number;
-  readonly held: boolean;
 }
 
 /** A ticket as its holder knew it. */
@@ -47,8 +38,9 @@ export interface Hold {
   until: number;
   /** When its holder stopped believing in it, by release, loss or its own death. */
   end: number;
-  readonly readings: Reading[];
-  readonly losses: LostEvent[];
+  /** When its holder first read that it was not held. */
+  unheld: number;
+  lost: LostEvent | undefined;
   release: Call | undefined;
   released: OkEvent | undefined;
 }
@@ -57,8 +49,6 @@ export interface Fault extends Span {
   readonly fault: number;
   readonly kind: FaultKind;
   readonly effects: FaultEffects;
-  /** While the fault was certainly there. */
-  readonly active: Span;
   readonly targets: readonly string[] | undefined;
   readonly step: number | undefined;
   readonly key: string | undefined;
@@ -70,8 +60,6 @@ export interface Header extends SemaphoreSettings {
   readonly at: number;
   readonly claim: number;
   readonly recovery: number;
-  /** Whether requests are granted in order of arrival: they are not where there is no queue. */
-  readonly ordered: boolean;
 }
 
 /** A history whose related events are joined. */
@@ -84,7 +72,7 @@ export interface RunRecord {
   readonly holds: readonly Hold[];
   readonly faults: readonly Fault[];
   /** The times in which each process could not run. */
-  readonly stalls: ReadonlyMap<string, readonly Span[]>;
+  readonly stalls: readonly (Span & { readonly process: string })[];
   readonly seen: readonly SeenEvent[];
   readonly quiet: number | undefined;
   readonly final: FinalEvent | undefined;
@@ -96,27 +84,24 @@ export interface RunRecord {
 /** The process that injects the faults, reads the server, and carries all bytes. */
 export const NEMESIS = 'nemesis';
 
-/** Whether a process, or the process that carries its bytes, stood still in that time. */
-export function stoodStill(run: RunRecord, process: string, from: number, to: number): boolean {
-  return [process, NEMESIS].some((name) => touch(run.stalls.get(name) ?? [], from, to));
-}
-
-export function strikes(fault: Fault, process: string): boolean {
-  return fault.targets === undefined || fault.targets.includes(process);
-}
-
-/** Whether a fault that may cost calls, and with them tickets, may still show at that moment. */
+/**
+ * Whether a fault that may cost calls, and with them tickets, may still show at that moment, or the
+ * process, or the process that carries its bytes, stood still before.
+ */
 export function isStruck(run: RunRecord, process: string, at: number): boolean {
   const since = at - (run.life + RECONNECT + SLACK);
-  const costly = touching(run.faults, since, at).filter(({ effects }) => effects.costsTickets);
-  return costly.some((fault) => strikes(fault, process)) || stoodStill(run, process, since, at);
+  const stood = touching(run.stalls, since, at).some(({ process: of }) =>
+    [process, NEMESIS].includes(of),
+  );
+  return (
+    stood ||
+    touching(run.faults, since, at).some(
+      ({ effects, targets }) => effects.costsTickets && targets?.includes(process) !== false,
+    )
+  );
 }
 
 /** The spans that have a moment in common with `from` to `to`, both included. */
 export function touching<S extends Span>(spans: readonly S[], from: number, to: number): S[] {
   return spans.filter((span) => span.from <= to && span.to >= from);
-}
-
-export function touch(spans: readonly Span[], from: number, to: number): boolean {
-  return spans.some((span) => span.from <= to && span.to >= from);
 }

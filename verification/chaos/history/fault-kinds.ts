@@ -4,36 +4,26 @@ export interface FaultEffects {
   readonly breaksLimit: boolean;
   /** Holders may lose their tickets. */
   readonly costsTickets: boolean;
-  /** Waiting requests may lose their place for a while. */
-  readonly costsPlaces: boolean;
-  /** While it is active, its targets hear nothing from the server. */
-  readonly silences: boolean;
 }
 
-const harmless: FaultEffects = {
-  breaksLimit: false,
-  costsTickets: false,
-  costsPlaces: false,
-  silences: false,
-};
-const interruption: FaultEffects = { ...harmless, costsTickets: true, costsPlaces: true };
-const silence: FaultEffects = { ...interruption, silences: true };
-const dataLoss: FaultEffects = { ...interruption, breaksLimit: true };
+const harmless: FaultEffects = { breaksLimit: false, costsTickets: false };
+const interruption: FaultEffects = { breaksLimit: false, costsTickets: true };
+const dataLoss: FaultEffects = { breaksLimit: true, costsTickets: true };
 
 const effects = {
   'kill-process': interruption,
   'stop-process': interruption,
   // Only the loop is blocked: the keeper renews the permits.
-  'stall-loop': { ...harmless, costsPlaces: true },
-  'stop-server': silence,
-  'restart-with-data': silence,
-  'restart-empty': { ...silence, breaksLimit: true },
-  'pause-clients': silence,
+  'stall-loop': harmless,
+  'stop-server': interruption,
+  'restart-with-data': interruption,
+  'restart-empty': dataLoss,
+  'pause-clients': interruption,
   'kill-clients': interruption,
   delay: interruption,
-  hang: silence,
-  'swallow-requests': silence,
-  'swallow-replies': silence,
+  hang: interruption,
+  'swallow-requests': interruption,
+  'swallow-replies': interruption,
   split: interruption,
   cut: interruption,
   'forget-scripts': harmless,

@@ -4,24 +4,16 @@ import { join } from 'node:path';
 import { lineOf, type NewEvent } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 
+export type Recorder = ReturnType<typeof recorderOf>;
+
 /**
  * Writes one process's part of a history, as JSON lines in a separate file. The kernel has a line
  * before `record` returns, so a process that is killed loses at most the line under way.
  */
-export class Recorder {
-  readonly process: string;
-  readonly #file: number;
-
-  constructor(folder: string, process: string) {
-    this.process = process;
-    this.#file = openSync(join(folder, `${process}.jsonl`), 'ax');
-  }
-
-  record(event: NewEvent): void {
-    writeSync(this.#file, lineOf({ at: machineTime(), process: this.process, ...event }));
-  }
-
-  close(): void {
-    closeSync(this.#file);
-  }
+export function recorderOf(folder: string, process: string) {
+  const file = openSync(join(folder, `${process}.jsonl`), 'ax');
+  const record = (event: NewEvent): void => {
+    writeSync(file, lineOf({ at: machineTime(), process, ...event }));
+  };
+  return { record, close: () => closeSync(file) };
 }

@@ -33,29 +33,19 @@ async function injectOne(
   options: NemesisOptions,
 ): Promise<void> {
   const { kind, workers: struck, step, key, node, lasts } = fault;
-  const targets = struck === undefined ? {} : { targets: options.workers.names(struck) };
-  const record = (phase: FaultEvent['phase']): void =>
-    options.recorder.record({
-      type: 'fault',
-      fault: number,
-      kind,
-      phase,
-      ...targets,
-      ...(step === undefined ? {} : { step }),
-      ...(key === undefined ? {} : { key }),
-      ...(node === undefined ? {} : { node }),
-    });
-  await options.topology.prepare(fault);
+  const targets = struck && options.workers.names(struck);
+  const what = { type: 'fault', fault: number, kind, targets, step, key, node } as const;
+  const record = (phase: FaultEvent['phase']): void => options.recorder.record({ ...what, phase });
+  const { servers } = options.topology;
+  await servers.prepare?.(fault);
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
-    record('active');
     await sleep(lasts);
-    record('ending');
     await undo();
   }
   record('end');
-  await options.topology.repair();
+  await servers.repair?.();
 }
 
 async function inject(
@@ -68,8 +58,9 @@ async function inject(
     return undefined;
   }
   if (kind === 'stop-process') {
-    for (const worker of struck) workers.pause(worker);
-    return () => Promise.resolve(struck.forEach((worker) => workers.resume(worker)));
+    const members = struck.map((index) => workers.member(index).worker);
+    for (const worker of members) worker.pause();
+    return () => Promise.resolve(members.forEach((worker) => worker.resume()));
   }
   if (kind === 'stall-loop') {
     const stalls = Promise.all(struck.map((worker) => workers.stall(worker, fault.lasts)));

@@ -4,80 +4,51 @@ import { Semaphore, type SemaphoreState } from '../../../src/index.js';
 import type { SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
-import { type Address, connect, type Connection } from '../topologies/connect.js';
+import type { Connection } from '../topologies/connect.js';
 
 /** Milliseconds between two reads of the server. */
 const PAUSE = 25;
 /** Milliseconds by which a read may be late before the process counts as stalled. */
 const STALL = 60;
 
-/** A ticket on a slot: its token, and the process that holds it. */
-export interface Sighting {
-  readonly token: number;
-  readonly label: string;
-}
+export type Observer = ReturnType<typeof observe>;
 
 /** Reads the state of the server again and again, and records it. */
-export class Observer {
-  readonly #recorder: Recorder;
-  readonly #connection: Connection;
-  readonly #semaphore: Semaphore;
-  readonly #reading: Promise<void>;
-  readonly #slots = new Map<number, Sighting>();
-  #stopped = false;
-
-  static async start(
-    address: Address,
-    settings: SemaphoreSettings,
-    recorder: Recorder,
-  ): Promise<Observer> {
-    return new Observer(await connect(address), settings, recorder);
-  }
-
-  private constructor(
-    connection: Connection,
-    { name, limit, ttl }: SemaphoreSettings,
-    recorder: Recorder,
-  ) {
-    this.#recorder = recorder;
-    this.#connection = connection;
-    this.#semaphore = new Semaphore(connection.target, name, { limit, ttl });
-    this.#reading = this.#readOn();
-  }
-
-  /** The ticket that was last seen on each slot. */
-  get slots(): ReadonlyMap<number, Sighting> {
-    return this.#slots;
-  }
-
+export function observe(
+  connection: Connection,
+  { name, limit, ttl }: SemaphoreSettings,
+  recorder: Recorder,
+) {
+  const semaphore = new Semaphore(connection.target, name, { limit, ttl });
+  /** The ticket that was last seen on each slot: its token, and the process that holds it. */
+  const slots = new Map<number, { readonly token: number; readonly label: string }>();
+  const stopping = new AbortController();
   /** The state of now, or undefined if the server does not answer. */
-  async read(): Promise<SemaphoreState | undefined> {
+  const read = async (): Promise<SemaphoreState | undefined> => {
     const asked = machineTime();
-    const state = await this.#semaphore.inspect().catch(() => undefined);
-    if (state === undefined) return undefined;
-    const holders = state.holders.map(({ id, slots, fencingToken: token, label }) => {
-      for (const slot of slots) this.#slots.set(slot, { token, label });
-      return { id, slots, token };
+    const state = await semaphore.inspect().catch(() => undefined);
+    const holders = state?.holders.map(({ id, slots: own, fencingToken: token, label }) => {
+      for (const slot of own) slots.set(slot, { token, label });
+      return { id, slots: own, token };
     });
-    const waiters = state.waiters.map(({ id }) => id);
-    this.#recorder.record({ type: 'seen', asked, holders, waiters });
+    if (holders !== undefined) recorder.record({ type: 'seen', asked, holders });
     return state;
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#reading;
-    await this.#semaphore.close();
-    await this.#connection.close();
-  }
-
-  async #readOn(): Promise<void> {
-    while (!this.#stopped) {
-      await this.read();
+  };
+  const readOn = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await read();
       const from = machineTime() + PAUSE;
       await sleep(PAUSE);
       const until = machineTime();
-      if (until - from > STALL) this.#recorder.record({ type: 'stall', from, until });
+      if (until - from > STALL) recorder.record({ type: 'stall', from, until });
     }
-  }
+  };
+  const reading = readOn();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await reading;
+    await semaphore.close();
+    await connection.close();
+  };
+  return { slots, read, stop };
 }

@@ -10,16 +10,16 @@ const NAME = 'made up';
  * Times are milliseconds; the limit is 2 and the ttl 1000, and calls succeed, unless a line says
  * otherwise.
  *
- *     limit=1 claim=2000            of the run
+ *     limit=1                       of the run
  *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
  *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
  *       extended=2000               extends until then; default: its release
  *       reads=800-1100,1200         reads its handle: certain until 1100; no longer held
  *       lost=missing@400            hears of the loss
- *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: no end
+ *     w1 asks 100-610               a request gets nothing
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
- *     seen 300 holds=a.1/0/550 waits=w2.700    the server has this ticket (slot, token) and request
- *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=info,tickets
+ *     seen 300 holds=a.1/0/550      the server has this ticket (slot, token)
+ *     quiet 1000; final 1000 held=1 waiting=0 keys=info,tickets
  */
 export function scriptedHistory(text: string): HistoryEvent[] {
   const statements = text.split(';').map(parse);
@@ -29,8 +29,8 @@ export function scriptedHistory(text: string): HistoryEvent[] {
     at: 0,
     process: 'nemesis',
     semaphores: [{ name: NAME, limit: Number(option('limit') ?? 2), ttl: 1000 }],
-    nodes: option('ordered') === 'no' ? 3 : 1,
-    claim: Number(option('claim') ?? 1000),
+    nodes: 1,
+    claim: 1000,
     recovery: 5000,
   };
   // Each numbers its calls separately.
@@ -54,7 +54,7 @@ function parse(text: string): Statement {
 
 function eventsOf(statement: Statement, call: number): HistoryEvent[] {
   const { words, option } = statement;
-  const [who = '', what = '', third = '', outcome, timeout] = words;
+  const [who = '', what = '', third = ''] = words;
   const [process, at] = ['nemesis', span(what)[0]];
   if (words.length === 0) return [];
   if (who.startsWith('!')) return faultOf(statement, call);
@@ -68,16 +68,15 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
       const [id = '', slot, token = 1] = ticket.split('/');
       return { id, slots: [Number(slot)], token: Number(token) };
     });
-    return [{ type: 'seen', at, process, asked: at - 1, holders, waiters: list(option('waits')) }];
+    return [{ type: 'seen', at, process, asked: at - 1, holders }];
   }
-  const [from, to] = span(third);
-  if (who === 'stall') return [{ type: 'stall', at: to, process: what, from, until: to }];
   if (what !== 'asks') return holdOf(statement, call);
+  const [from, to] = span(third);
   const asked = { process: who, call };
-  const acquire = { type: 'invoke', operation: 'acquire', semaphores: [NAME] } as const;
-  const end = { ...asked, type: outcome as 'fail' | 'unknown', at: to, error: 'as made up' };
-  const invoke = { ...asked, ...acquire, at: from, timeout: Number(timeout) };
-  return outcome === 'never' ? [invoke] : [invoke, end];
+  return [
+    { ...asked, type: 'invoke', operation: 'acquire', semaphores: [NAME], at: from },
+    { ...asked, type: 'fail', at: to, error: 'as made up' },
+  ];
 }
 
 /** A fault that is there from its begin to its end; nothing else takes time. */
@@ -95,8 +94,8 @@ function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
     step: step && Number(step),
     node: node && Number(node),
   };
-  return (['begin', 'active', 'ending', 'end'] as const).map(
-    (phase, nth) => ({ ...shared, at: nth < 2 ? from : to, phase }) as FaultEvent,
+  return (['begin', 'end'] as const).map(
+    (phase) => ({ ...shared, at: phase === 'begin' ? from : to, phase }) as FaultEvent,
   );
 }
 

@@ -1,9 +1,9 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
-import { networkKinds } from './detours.js';
+import { networkKinds, startDetours } from './detours.js';
 import { startIndependent } from './independent.js';
 import { startClusterTopology, startSentinelTopology } from './replicated.js';
-import { type Servers, Topology } from './topology.js';
+import { type Servers, type Topology, topologyOf } from './topology.js';
 
 interface TopologyEntry {
   readonly kinds: readonly FaultKind[];
@@ -62,5 +62,6 @@ export function nodesOf(name: TopologyName): number {
 }
 
 export async function startTopology(name: TopologyName): Promise<Topology> {
-  return Topology.start(await catalog[name].start());
+  const started = await catalog[name].start();
+  return topologyOf(started, await startDetours(started.named));
 }

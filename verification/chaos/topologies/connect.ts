@@ -46,7 +46,8 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
     const opening = ports.map((port) => openClient(kind, `redis://127.0.0.1:${port}`));
     const clients = await Promise.all(opening);
     // Each worker reaches the nodes through its own proxies: their addresses are no names.
-    const named = clients.map(({ target }, i) => [`node${i}`, single(target)] as const);
+    const targets = clients.map(({ target }) => target).filter(isSingle);
+    const named = targets.map((target, i) => [`node${i}`, target] as const);
     const close = async (): Promise<void> => {
       for (const each of clients) await each.close();
     };
@@ -59,11 +60,10 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
  * that fails closes its client.
  */
 async function established(client: TopologyClient): Promise<Connection> {
-  const timer = new AbortController();
-  const limit = sleep(CONNECT_LIMIT, undefined, { signal: timer.signal }).then(() => {
+  const connecting = client.connect();
+  const limit = sleep(CONNECT_LIMIT, undefined, { ref: false }).then(() => {
     throw new Error(`no connection within ${CONNECT_LIMIT} ms`);
   });
-  const connecting = client.connect();
   // Each may fail when the other has decided.
   for (const each of [connecting, limit]) each.catch(() => undefined);
   try {
@@ -72,14 +72,7 @@ async function established(client: TopologyClient): Promise<Connection> {
   } catch (error) {
     await Promise.allSettled([client.close()]);
     throw error;
-  } finally {
-    timer.abort();
   }
-}
-
-function single(target: RedisTarget): SingleTarget {
-  if (!isSingle(target)) throw new TypeError('expected one client');
-  return target;
 }
 
 function isSingle(target: RedisTarget): target is SingleTarget {

@@ -20,19 +20,17 @@ export const networkKinds = [
 type Setter = (proxy: FaultProxy, on: boolean, delay: number) => void;
 
 const setters: Partial<Record<FaultKind, Setter>> = {
-  delay: (proxy, on, delay) => proxy.delay(on ? delay : 0),
+  delay: (proxy, on, delay) => (proxy.delay = on ? delay : 0),
   hang: (proxy, on) => proxy.hang(on),
-  split: (proxy, on) => proxy.split(on),
-  'swallow-requests': swallowing((proxy, on) => proxy.swallowRequests(on)),
-  'swallow-replies': swallowing((proxy, on) => proxy.swallowReplies(on)),
+  split: (proxy, on) => (proxy.splits = on),
+  'swallow-requests': (proxy, on) => (proxy.swallowsRequests = endingIfLost(proxy, on)),
+  'swallow-replies': (proxy, on) => (proxy.swallowsReplies = endingIfLost(proxy, on)),
 };
 
 /** TCP never continues after lost bytes: the connections that have lost some end. */
-function swallowing(swallow: (proxy: FaultProxy, on: boolean) => void): Setter {
-  return (proxy, on) => {
-    if (!on) proxy.cut();
-    swallow(proxy, on);
-  };
+function endingIfLost(proxy: FaultProxy, on: boolean): boolean {
+  if (!on) proxy.cut();
+  return on;
 }
 
 export interface Destination {
@@ -41,58 +39,36 @@ export interface Destination {
   readonly port: number;
 }
 
-interface Way {
-  readonly named: number;
-  /** One for each worker. */
-  readonly proxies: readonly FaultProxy[];
-}
+export type Detours = Awaited<ReturnType<typeof startDetours>>;
 
 /**
  * Separate proxies for each worker to each server. The address maps of the clients lead to them;
  * replication, sentinels and the observer use no proxy.
  */
-export class Detours {
-  readonly #ways: readonly Way[];
-
-  static async start(servers: readonly Destination[]): Promise<Detours> {
-    const ways = servers.map(async ({ named, port }) => {
-      const starts = Array.from({ length: WORKERS }, () => startProxy(port));
-      return { named, proxies: await Promise.all(starts) };
-    });
-    return new Detours(await Promise.all(ways));
-  }
-
-  private constructor(ways: readonly Way[]) {
-    this.#ways = ways;
-  }
-
-  /** By the port that a server is named with, where the worker goes instead. */
-  of(worker: number): Record<number, number> {
-    const detours: Record<number, number> = {};
-    for (const { named, proxies } of this.#ways) detours[named] = proxies[worker]?.port ?? named;
-    return detours;
-  }
-
-  /** Strikes the connections of the workers that the fault is for, to its node or to all. */
-  inject({ kind, workers, node, delay = 0 }: PlannedFault): Promise<Undo | undefined> {
-    const ways = this.#ways.filter((_, index) => index === (node ?? index));
-    const struck = ways.flatMap(({ proxies }) =>
-      proxies.filter((_, index) => workers?.includes(index) ?? true),
-    );
-    const set = setters[kind];
-    if (set === undefined && kind !== 'cut') throw new Error(`this topology knows no ${kind}`);
-    for (const proxy of struck) {
-      if (set === undefined) proxy.cut();
-      else set(proxy, true, delay);
-    }
-    if (set === undefined) return Promise.resolve(undefined);
-    return Promise.resolve(() => {
-      for (const proxy of struck) set(proxy, false, delay);
-      return Promise.resolve();
-    });
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.#ways.flatMap(({ proxies }) => proxies.map((proxy) => proxy.stop())));
-  }
+export async function startDetours(servers: readonly Destination[]) {
+  const starting = servers.map(async ({ named, port }) => {
+    const starts = Array.from({ length: WORKERS }, () => startProxy(port));
+    return { named, proxies: await Promise.all(starts) };
+  });
+  const ways = await Promise.all(starting);
+  return {
+    /** By the port that a server is named with, where the worker goes instead. */
+    of: (worker: number): Record<number, number> => {
+      const ports: Record<number, number> = {};
+      for (const { named, proxies } of ways) ports[named] = proxies[worker]?.port ?? named;
+      return ports;
+    },
+    /** Strikes the connections of the workers that the fault is for, to its node or to all. */
+    inject: ({ kind, workers, node, delay = 0 }: PlannedFault): Undo => {
+      const struck = ways
+        .filter((_, index) => index === (node ?? index))
+        .flatMap(({ proxies }) => proxies.filter((_, index) => workers?.includes(index) ?? true));
+      const set = setters[kind];
+      if (kind === 'cut') for (const proxy of struck) proxy.cut();
+      else if (set === undefined) throw new Error(`this topology knows no ${kind}`);
+      else for (const proxy of struck) set(proxy, true, delay);
+      return async () => struck.forEach((proxy) => set?.(proxy, false, delay));
+    },
+    stop: () => Promise.all(ways.flatMap(({ proxies }) => proxies.map((proxy) => proxy.stop()))),
+  };
 }

@@ -17,9 +17,6 @@ type Injector = (server: TestServer, fault: PlannedFault) => Promise<Undo | unde
  */
 export const keepingData = ['--appendonly', 'yes', '--appendfsync', 'no'];
 
-/** Milliseconds by which a pause is longer than planned: it must not end before its `ending`. */
-const PAUSE_MARGIN = 100;
-
 /** Faults that need one server alone. */
 export const serverFaults: Partial<Record<FaultKind, Injector>> = {
   'stop-server': (server) => {
@@ -36,8 +33,9 @@ export const serverFaults: Partial<Record<FaultKind, Injector>> = {
     return () => server.restart();
   },
   'pause-clients': async (server, { lasts }) => {
-    await server.command('CLIENT', 'PAUSE', String(lasts + PAUSE_MARGIN), 'ALL');
-    return () => sleep(2 * PAUSE_MARGIN);
+    await server.command('CLIENT', 'PAUSE', String(lasts), 'ALL');
+    await sleep(lasts);
+    return undefined;
   },
   'kill-clients': async (server) => {
     await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');

@@ -3,7 +3,7 @@ import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault, Undo } from '../nemesis/plan.js';
 import type { Address } from './connect.js';
-import { type Destination, Detours } from './detours.js';
+import type { Destination, Detours } from './detours.js';
 import { NAME, serverFaults } from './server-faults.js';
 
 /** Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it. */
@@ -29,62 +29,39 @@ export interface Servers {
   stop(): Promise<unknown>;
 }
 
+export type Topology = ReturnType<typeof topologyOf>;
+
 /** Servers, and the ways of the workers to them, for faults to strike. */
-export class Topology {
-  readonly #servers: Servers;
-  readonly #detours: Detours;
-
-  static async start(servers: Servers): Promise<Topology> {
-    return new Topology(servers, await Detours.start(servers.named));
-  }
-
-  private constructor(servers: Servers, detours: Detours) {
-    this.#servers = servers;
-    this.#detours = detours;
-  }
-
-  /** The observer reaches the servers past the faults of the workers' connections. */
-  get observerAddress(): Address {
-    const { topology, ports } = this.#servers;
-    return { topology, kind: 'redis', ports };
-  }
-
-  /** How the worker with that index reaches them. */
-  addressOf(worker: number): Address {
-    const { topology, ports } = this.#servers;
-    const detours = this.#detours.of(worker);
-    const kind = worker % 2 === 0 ? 'redis' : 'ioredis';
-    // No other server names a sentinel, which is asked without a detour.
-    return { topology, kind, ports: ports.map((port) => detours[port] ?? port), detours };
-  }
-
-  /** The parts of the keys of a semaphore that exist. */
-  async leftKeys(): Promise<string[]> {
-    const servers = await this.#servers.keepers();
-    const parts = servers.map((server) => new StoredSemaphore(server, NAME).keys());
-    return [...new Set((await Promise.all(parts)).flat())];
-  }
-
-  async prepare(fault: PlannedFault): Promise<void> {
-    await this.#servers.prepare?.(fault);
-  }
-
-  async inject(fault: PlannedFault): Promise<Undo | undefined> {
-    const kind: FaultKind = fault.kind;
-    const injectOwn = this.#servers.faults?.[kind];
-    if (injectOwn !== undefined) return injectOwn();
-    const injectHere = serverFaults[kind];
-    if (injectHere === undefined) return this.#detours.inject(fault);
-    return injectHere(await this.#servers.struck(fault), fault);
-  }
-
-  async repair(): Promise<void> {
-    await this.#servers.repair?.();
-  }
-
-  async stop(): Promise<void> {
-    // The proxies last: clients that reconnect may do so while the servers stop.
-    await this.#servers.stop();
-    await this.#detours.stop();
-  }
+export function topologyOf(servers: Servers, detours: Detours) {
+  const { topology, ports } = servers;
+  // The observer reaches the servers past the faults of the workers' connections.
+  const observerAddress: Address = { topology, kind: 'redis', ports };
+  return {
+    servers,
+    observerAddress,
+    /** How the worker with that index reaches them. */
+    addressOf: (worker: number): Address => {
+      const own = detours.of(worker);
+      const kind = worker % 2 === 0 ? 'redis' : 'ioredis';
+      // No other server names a sentinel, which is asked without a detour.
+      return { topology, kind, ports: ports.map((port) => own[port] ?? port), detours: own };
+    },
+    /** The parts of the keys of a semaphore that exist. */
+    leftKeys: async (): Promise<string[]> => {
+      const parts = (await servers.keepers()).map((each) => new StoredSemaphore(each, NAME).keys());
+      return [...new Set((await Promise.all(parts)).flat())];
+    },
+    inject: async (fault: PlannedFault): Promise<Undo | undefined> => {
+      const injectOwn = servers.faults?.[fault.kind];
+      if (injectOwn !== undefined) return injectOwn();
+      const injectHere = serverFaults[fault.kind];
+      if (injectHere === undefined) return detours.inject(fault);
+      return injectHere(await servers.struck(fault), fault);
+    },
+    stop: async (): Promise<void> => {
+      // The proxies last: clients that reconnect may do so while the servers stop.
+      await servers.stop();
+      await detours.stop();
+    },
+  };
 }

@@ -4,14 +4,14 @@ import { Semaphore, systemClock } from '../../../src/index.js';
 import { Keeper } from '../../../src/keeper/index.js';
 import { isKept } from '../../../test/keeper/is-kept.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
-import type { SemaphoreSettings } from '../../history/events.js';
+import type { NewEvent, SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
-import { Crew } from '../../simulation/workload/crew.js';
+import { Crew, type Process } from '../../simulation/workload/crew.js';
+import { HandleWatch } from '../../simulation/workload/handle-watch.js';
 import { Mailbox } from '../../simulation/workload/mailbox.js';
 import type { Workload } from '../../simulation/workload/workload.js';
-import { Recorder } from '../history/recorder.js';
+import { recorderOf } from '../history/recorder.js';
 import { type Address, connect } from '../topologies/connect.js';
-import { HolderWatch } from './holder-watch.js';
 import { KEEPER_CLIENT } from './keeper-client.js';
 
 export interface WorkerArguments {
@@ -25,6 +25,11 @@ export interface WorkerArguments {
   /** Whether a keeper renews the permits. */
   readonly keeper: boolean;
 }
+
+/** Milliseconds between two readings of all handles; a certainty that grew by less is the same. */
+const READ_EVERY = 20;
+/** Milliseconds by which a reading may be late before the process counts as stalled. */
+const STALL = 60;
 
 const given = workerArguments<WorkerArguments>();
 const { process: name, folder, address, semaphore, seed } = given;
@@ -40,24 +45,33 @@ const workload: Workload = {
   weights: { acquire: 8.5, try: 1.5 },
 };
 const connection = await connect(address);
-const recorder = new Recorder(folder, name);
-const watch = new HolderWatch(recorder);
+const recorder = recorderOf(folder, name);
+const history = { record: (_: string, event: NewEvent) => recorder.record(event) };
+const watch = new HandleWatch(history, READ_EVERY);
+const own: Process = {
+  name,
+  clock: systemClock,
+  scheduler: {
+    get now() {
+      return machineTime();
+    },
+  },
+  runAt: (time, run) => setTimeout(run, time - machineTime()),
+};
+let readAt = machineTime();
+const reading = setInterval(() => {
+  const [from, until] = [readAt + READ_EVERY, machineTime()];
+  if (until - from > STALL) recorder.record({ type: 'stall', from, until });
+  readAt = until;
+  watch.read(own);
+}, READ_EVERY);
 const keeper = given.keeper ? new Keeper({ module: KEEPER_CLIENT }) : undefined;
 const crew = new Crew({
-  process: {
-    name,
-    clock: systemClock,
-    scheduler: {
-      get now() {
-        return machineTime();
-      },
-    },
-    runAt: (time, run) => setTimeout(run, time - machineTime()),
-  },
+  process: own,
   backend: connection.target,
   keeper,
   workload,
-  history: { record: (_, event) => recorder.record(event) },
+  history,
   watch,
   mailbox: new Mailbox(),
   seed,
@@ -80,7 +94,7 @@ report('ready');
 await crew.start();
 await crew.close();
 await keeper?.close();
-watch.stop();
+clearInterval(reading);
 recorder.close();
 await connection.close();
 report('stopped');
@@ -90,8 +104,8 @@ report('stopped');
  * held before and are held after.
  */
 async function stall(lasts: number): Promise<void> {
-  for (let tries = 0; tries < 100 && watch.held().length === 0; tries += 1) await sleep(10);
-  const held = watch.held();
+  for (let tries = 0; tries < 100 && watch.held(own).length === 0; tries += 1) await sleep(10);
+  const held = watch.held(own);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lasts);
   report('stalled', `${held.length} ${held.filter((handle) => handle.held).length}`);
 }

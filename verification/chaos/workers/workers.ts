@@ -46,7 +46,7 @@ export class Workers {
 
   /** The present names of the workers with these indexes. */
   names(workers: readonly number[]): string[] {
-    return workers.map((index) => this.#member(index).process);
+    return workers.map((index) => this.member(index).process);
   }
 
   /** Whether a worker of that name lives. */
@@ -54,17 +54,9 @@ export class Workers {
     return this.#members.some(({ process }) => process === name);
   }
 
-  pause(index: number): void {
-    this.#member(index).worker.pause();
-  }
-
-  resume(index: number): void {
-    this.#member(index).worker.resume();
-  }
-
   /** Blocks its loop; resolves when that is over. */
   async stall(index: number, lasts: number): Promise<void> {
-    const { worker } = this.#member(index);
+    const { worker } = this.member(index);
     worker.send({ type: 'stall', data: lasts });
     const { data } = await worker.next('stalled');
     const [held = 0, kept = 0] = String(data).split(' ');
@@ -73,11 +65,10 @@ export class Workers {
   }
 
   async kill(index: number): Promise<void> {
-    const { worker } = this.#member(index);
-    const dead = this.#members[index];
+    const { worker } = this.member(index);
     this.#members[index] = this.#start(index);
     worker.kill();
-    await dead?.worker.exited;
+    await worker.exited;
   }
 
   /** Lets all workers finish, and close. */
@@ -99,7 +90,7 @@ export class Workers {
     for (const { worker } of this.#members) worker.kill();
   }
 
-  #member(index: number): Member {
+  member(index: number): Member {
     const member = this.#members[index];
     if (member === undefined) throw new Error(`there is no worker ${index}`);
     return member;

@@ -7,18 +7,14 @@ import { createCluster as createCluster5 } from 'redis-5';
 import type { TestCluster } from '../../support/redis-cluster.js';
 import { addressesOf } from '../../support/topology-clients.js';
 import type { Row } from '../../../test/conformance/row.js';
-import {
-  type Connected,
-  connected,
-  redisRow,
-  SEVERAL_SERVERS,
-} from '../../../test/conformance/rows/redis-row.js';
+import { redisRow, SEVERAL_SERVERS } from '../../../test/conformance/rows/redis-row.js';
+import { connected, type OpenClient } from '../../../test/support/open-client.js';
 
 const options = { lazyConnect: true };
 
 /** `all`: the clients that are current; `others`: the other majors. */
 export function clusterRows(cluster: () => TestCluster): { all: Row[]; others: Row[] } {
-  const row = (title: string, connect: () => Promise<Connected>): Row =>
+  const row = (title: string, connect: () => Promise<OpenClient>): Row =>
     redisRow(title, cluster, connect, { lacks: SEVERAL_SERVERS });
   const addresses = () => addressesOf(cluster().ports);
   const roots = () => ({

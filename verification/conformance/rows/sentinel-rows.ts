@@ -6,15 +6,11 @@ import { createSentinel as createSentinel5 } from 'redis-5';
 import { MASTER_NAME as name, type TestSentinels } from '../../support/redis-sentinel.js';
 import { addressesOf } from '../../support/topology-clients.js';
 import type { Row } from '../../../test/conformance/row.js';
-import {
-  type Connected,
-  connected,
-  redisRow,
-  SEVERAL_SERVERS,
-} from '../../../test/conformance/rows/redis-row.js';
+import { redisRow, SEVERAL_SERVERS } from '../../../test/conformance/rows/redis-row.js';
+import { connected, type OpenClient } from '../../../test/support/open-client.js';
 
 export function sentinelRows(sentinels: () => TestSentinels): Row[] {
-  const row = (title: string, connect: () => Promise<Connected>): Row =>
+  const row = (title: string, connect: () => Promise<OpenClient>): Row =>
     redisRow(title, sentinels, connect, { lacks: SEVERAL_SERVERS });
   const nodeRedis = () => ({ name, sentinelRootNodes: addressesOf(sentinels().ports) });
   const ioredis = () => ({ name, sentinels: addressesOf(sentinels().ports), lazyConnect: true });

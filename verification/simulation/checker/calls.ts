@@ -5,7 +5,6 @@ import type {
   OkEvent,
   Report,
   ServedEvent,
-  UnknownEvent,
 } from '../../history/events.js';
 import { Arrivals } from './arrivals.js';
 import type { Troubles } from './troubles.js';
@@ -100,7 +99,7 @@ export class Calls {
   }
 
   /** A fault of other processes, or of other semaphores, must not fail a call. */
-  #judgeFailure({ process, call, at, error }: UnknownEvent): void {
+  #judgeFailure({ process, call, at, error }: FailEvent): void {
     const event = this.#open.get(`${process} ${call}`)?.event;
     // The limit was lowered, and is below the permits of the request.
     if (event === undefined || error.startsWith('RangeError')) return;
@@ -108,7 +107,7 @@ export class Calls {
     this.#report('failure', at, `${event.operation} ${process} ${call} failed: ${error}`);
   }
 
-  #settle({ process, call, at, type }: OkEvent | FailEvent | UnknownEvent): void {
+  #settle({ process, call, at, type }: OkEvent | FailEvent): void {
     const key = `${process} ${call}`;
     const event = this.#open.get(key)?.event;
     this.#open.delete(key);

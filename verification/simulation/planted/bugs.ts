@@ -274,8 +274,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: majorities of counts',
     what: 'Half of the nodes of a quorum are enough',
     file: 'backends/quorum/votes.ts',
-    find: 'Math.floor(list.length / 2) + 1,',
-    replace: 'Math.floor(list.length / 2),',
+    find: 'Math.floor(list.length / 2) + 1',
+    replace: 'Math.floor(list.length / 2)',
     nodes: 3,
   },
   {

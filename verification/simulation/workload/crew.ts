@@ -14,9 +14,10 @@ import type { Mailbox } from './mailbox.js';
 import { budgetOf, type Workload } from './workload.js';
 
 /** A simulated process, or the process that runs this code. */
-interface Process {
+export interface Process {
   readonly name: string;
-  readonly clock: Clock;
+  /** `rate`: milliseconds of the clock in one of true time; left out: 1. */
+  readonly clock: Clock & { readonly rate?: number };
   readonly scheduler: { readonly now: number };
   runAt(time: number, run: () => void): unknown;
 }

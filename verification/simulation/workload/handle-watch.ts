@@ -1,27 +1,23 @@
 import type { Handle } from '../../../src/index.js';
-import type { History } from '../history.js';
-import type { SimulatedProcess } from '../world/process.js';
-import type { Scheduler } from '../world/scheduler.js';
-
-/** A difference of fewer milliseconds does not count. */
-const SAME = 0.001;
+import type { CrewOptions, Process } from './crew.js';
 
 /** Milliseconds within which the timer of a handle must find that it is lost. */
 const GRACE = 12;
 
 /** Records the certainty of handles whenever their process has run. */
 export class HandleWatch {
-  readonly #scheduler: Scheduler;
-  readonly #history: History;
-  readonly #handles = new Map<SimulatedProcess, Map<Handle, number>>();
+  readonly #history: CrewOptions['history'];
+  readonly #same: number;
+  readonly #handles = new Map<Process, Map<Handle, number>>();
 
-  constructor(scheduler: Scheduler, history: History) {
-    this.#scheduler = scheduler;
+  /** `same`: a certainty that differs by fewer milliseconds is not recorded. */
+  constructor(history: CrewOptions['history'], same: number) {
     this.#history = history;
+    this.#same = same;
   }
 
   /** Gives until when its holder is certain of it. */
-  add(process: SimulatedProcess, handle: Handle): number {
+  add(process: Process, handle: Handle): number {
     let handles = this.#handles.get(process);
     if (handles === undefined) this.#handles.set(process, (handles = new Map<Handle, number>()));
     const until = this.#certainUntil(process, handle);
@@ -37,16 +33,21 @@ export class HandleWatch {
     return until;
   }
 
-  remove(process: SimulatedProcess, handle: Handle): void {
+  remove(process: Process, handle: Handle): void {
     this.#handles.get(process)?.delete(handle);
   }
 
-  forget(process: SimulatedProcess): void {
+  forget(process: Process): void {
     this.#handles.delete(process);
   }
 
-  read(process: SimulatedProcess): void {
-    const { now } = this.#scheduler;
+  /** Handles whose permits are held now. */
+  held(process: Process): Handle[] {
+    return [...(this.#handles.get(process)?.keys() ?? [])].filter((handle) => handle.held);
+  }
+
+  read(process: Process): void {
+    const { now } = process.scheduler;
     for (const [handle, before] of this.#handles.get(process) ?? []) {
       // Reading a handle that has just ended may itself find it lost: its timer should.
       if (now >= before && now < before + GRACE) {
@@ -56,7 +57,7 @@ export class HandleWatch {
       }
       const until = this.#certainUntil(process, handle);
       const over = until <= now && before <= now;
-      if (over || Math.abs(until - before) < SAME) continue;
+      if (over || Math.abs(until - before) < this.#same) continue;
       this.#handles.get(process)?.set(handle, until);
       this.#history.record(process.name, {
         type: 'held',
@@ -67,7 +68,7 @@ export class HandleWatch {
     }
   }
 
-  #certainUntil({ clock }: SimulatedProcess, handle: Handle): number {
-    return this.#scheduler.now + handle.expiresIn / clock.rate;
+  #certainUntil({ clock, scheduler }: Process, handle: Handle): number {
+    return scheduler.now + handle.expiresIn / (clock.rate ?? 1);
   }
 }

@@ -17,7 +17,7 @@ export class Scheduler {
   #order = 0;
   readonly #entries = new Heap<Entry>(
     ({ at }) => at,
-    ({ order }) => order,
+    (one, other) => one.order < other.order,
   );
 
   at(time: number, run: () => void | Promise<void>): Happening {

@@ -60,7 +60,7 @@ export class World {
     this.workload = drawWorkload(settings);
     const { seed, nodes } = settings;
     this.history.record('world', { type: 'run', seed, nodes, semaphores: this.#everyName() });
-    this.watch = new HandleWatch(this.scheduler, this.history);
+    this.watch = new HandleWatch(this.history, 0.001);
     this.#gates = Array.from({ length: nodesIn(settings) }, (_, i) => this.#makeGate(i, openStore));
     const { without = [] } = settings;
     for (let slot = 0; slot < settings.processes; slot += 1) {

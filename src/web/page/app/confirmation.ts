@@ -62,20 +62,18 @@ export class Confirmation {
   }
 
   #explain(): void {
-    const effects = this.#input.validity.valid ? this.#question?.effects(this.#limit()) : [];
+    const effects = this.#input.validity.valid
+      ? this.#question?.effects(this.#input.valueAsNumber)
+      : [];
     const items = (effects ?? []).map((text) => element('li', {}, text));
     byId('confirm-effects').replaceChildren(...items);
-  }
-
-  #limit(): number {
-    return Number(this.#input.value);
   }
 
   async #act(): Promise<void> {
     const asked = this.#ofNow;
     this.#yes.disabled = true;
     try {
-      const done = await this.#question?.act(this.#limit());
+      const done = await this.#question?.act(this.#input.valueAsNumber);
       if (asked !== this.#ofNow) return;
       this.#dialog.close();
       notify(done ?? '');

@@ -21,7 +21,7 @@ export class DetailPage {
   readonly #showState = makeState(byId('detail-state'));
   readonly #confirmation = new Confirmation();
   readonly #tables = new Tables((slot) => this.#ask((detail) => askToRevoke(detail, slot)));
-  readonly #showStrip = makeStrip((holderId) => this.#select(holderId));
+  readonly #showStrip = makeStrip((slot) => this.#select(slot));
   #showCharts: ((detail: Detail) => void) | undefined;
   #detail: Detail | undefined;
   /** The last limit above 0 that this page showed. */
@@ -70,9 +70,9 @@ export class DetailPage {
     if (this.#detail?.actions === true) this.#confirmation.ask(question, this.#detail);
   }
 
-  #select(holderId: string): void {
-    const slot = this.#detail?.slots.find((each) => each.holderId === holderId);
-    if (slot !== undefined) this.#tables.activate(slot);
+  #select(slot: number): void {
+    const holder = this.#detail?.slots.find((each) => each.slot === slot);
+    if (holder !== undefined) this.#tables.activate(holder);
   }
 
   /** A paused semaphore resumes with the limit that it had before, if the page has seen it. */

@@ -19,14 +19,13 @@ const RETRY_MS = [300, 1000, 2000, 4000] as const;
 /** Keeps a stream of events open, and opens it again after each loss. */
 export class Feed {
   readonly #listener: FeedListener;
-  #running: AbortController | undefined;
-  #retryNow: (() => void) | undefined;
+  #running = new AbortController();
 
   constructor(listener: FeedListener) {
     this.#listener = listener;
   }
 
-  /** Follows the list, and the named semaphore, too. */
+  /** Follows the list, and the named semaphore, too, from a new stream. */
   watch(name?: string): void {
     this.stop();
     this.#running = new AbortController();
@@ -35,61 +34,54 @@ export class Feed {
   }
 
   stop(): void {
-    this.#running?.abort();
-  }
-
-  /** Ends the pause before the next try. */
-  retry(): void {
-    this.#retryNow?.();
+    this.#running.abort();
   }
 
   async #run(address: string, stopped: AbortSignal): Promise<void> {
     for (let failures = 0; !stopped.aborted; failures += 1) {
       let reason = 'The stream of events has ended.';
       try {
-        const end = await this.#follow(address, stopped, () => (failures = 0));
-        if (end === 'locked') return this.#listener.locked();
+        await this.#follow(address, stopped, () => (failures = 0));
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
       if (stopped.aborted) return;
       this.#listener.lost(reason);
-      await this.#pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0, stopped);
+      const pause = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 
   /** @param works called for each event */
-  async #follow(
-    address: string,
-    stopped: AbortSignal,
-    works: () => void,
-  ): Promise<'ended' | 'locked'> {
-    const ended = new AbortController();
-    const end = (): void => ended.abort();
-    let alarm = setTimeout(end, SILENCE_MS);
-    stopped.addEventListener('abort', end);
+  async #follow(address: string, stopped: AbortSignal, works: () => void): Promise<void> {
+    const silent = new AbortController();
+    const waitForNews = (): number => setTimeout(() => silent.abort(), SILENCE_MS);
+    let alarm = waitForNews();
     try {
       // `EventSource` cannot send a token.
       const headers = { accept: 'text/event-stream', ...authorization() };
-      const response = await fetch(address, { headers, cache: 'no-store', signal: ended.signal });
-      if (response.status === 401) return 'locked';
-      if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
+      const signal = AbortSignal.any([stopped, silent.signal]);
+      const { status, ok, body } = await fetch(address, { headers, cache: 'no-store', signal });
+      if (status === 401) {
+        this.stop();
+        return this.#listener.locked();
+      }
+      if (!ok || body === null) throw new Error(`HTTP ${status}`);
       this.#listener.opened();
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const reader = body.pipeThrough(new TextDecoderStream()).getReader();
       let unread = '';
       for (;;) {
         const { done, value } = await reader.read();
-        if (done || stopped.aborted) return 'ended';
+        if (done || stopped.aborted) return;
         // Also after a comment, which only keeps the stream open.
         clearTimeout(alarm);
-        alarm = setTimeout(end, SILENCE_MS);
+        alarm = waitForNews();
         const blocks = (unread + value).split('\n\n');
         unread = blocks.pop() ?? '';
         for (const block of blocks) if (this.#deliver(block)) works();
       }
     } finally {
       clearTimeout(alarm);
-      stopped.removeEventListener('abort', end);
     }
   }
 
@@ -99,13 +91,5 @@ export class Feed {
     if (type === 'list') this.#listener.list(JSON.parse(data) as ListSnapshot);
     if (type === 'detail') this.#listener.detail(JSON.parse(data) as Detail);
     return type !== undefined;
-  }
-
-  #pause(ms: number, stopped: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      setTimeout(resolve, ms);
-      this.#retryNow = resolve;
-      stopped.addEventListener('abort', () => resolve(), { once: true });
-    });
   }
 }

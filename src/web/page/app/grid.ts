@@ -5,13 +5,11 @@ export interface Column<T> {
   /** A class of the header and of each cell. */
   readonly name: string;
   readonly title: string;
+  /** Of the grid. A column of a fixed width holds numbers. */
   readonly width: string;
   readonly text: (item: T) => string;
-  /** Shown when the pointer rests on the cell. */
-  readonly tip?: (item: T) => string;
   /** Fills a new cell with more than a text, and gives the function that shows an item in it. */
   readonly make?: (cell: HTMLElement) => (item: T) => void;
-  readonly isNumber?: boolean;
   /** Left out if no item has a text for it. */
   readonly isOptional?: boolean;
 }
@@ -25,10 +23,6 @@ export function plain<T>(
   return { name, title, width, text };
 }
 
-export function number<T>(...column: Parameters<typeof plain<T>>): Column<T> {
-  return { ...plain(...column), isNumber: true };
-}
-
 export function optional<T>(column: Column<T>): Column<T> {
   return { ...column, isOptional: true };
 }
@@ -38,6 +32,8 @@ export interface GridOptions<T> {
   readonly id: string;
   readonly columns: readonly Column<T>[];
   readonly keyOf: (item: T) => string;
+  /** Shown when the pointer rests on the row. */
+  readonly tipOf?: (item: T) => string;
   /** Enter on a row, or a click on it. */
   readonly open?: (item: T) => void;
 }
@@ -87,16 +83,12 @@ export class Grid<T> {
   /** Marks a row and scrolls to it; the keyboard continues there. */
   activate(key: string): void {
     this.#active = key;
-    this.focus();
+    this.#grid.focus();
     const bottom = (this.#activeIndex() + 1) * this.#rowHeight();
     const { scrollTop, clientHeight } = this.#grid;
     const lowest = bottom + this.#body.offsetTop - clientHeight;
     this.#grid.scrollTop = Math.min(Math.max(scrollTop, lowest), bottom - this.#rowHeight());
     this.#render();
-  }
-
-  focus(): void {
-    this.#grid.focus();
   }
 
   #showColumns(): void {
@@ -142,9 +134,8 @@ export class Grid<T> {
     setAttribute(this.#grid, 'aria-rowcount', String(all + 1));
     while (this.#rows.length < shown.length) this.#addRow();
     this.#rows.forEach((row, nth) => this.#showRow(row, this.#first + nth, shown[nth]));
-    const active = this.#rows.find(({ element: row }) => row.classList.contains('active'));
-    if (active === undefined) this.#grid.removeAttribute('aria-activedescendant');
-    else setAttribute(this.#grid, 'aria-activedescendant', active.element.id);
+    const active = this.#body.querySelector('.active');
+    setAttribute(this.#grid, 'aria-activedescendant', active?.id ?? '');
   }
 
   #showRow({ element: row, show }: Row<T>, index: number, item: T | undefined): void {
@@ -152,7 +143,9 @@ export class Grid<T> {
     const isActive = item !== undefined && this.#options.keyOf(item) === this.#active;
     row.classList.toggle('active', isActive);
     setAttribute(row, 'aria-rowindex', String(index + 2));
-    if (item !== undefined) show(item);
+    if (item === undefined) return;
+    setAttribute(row, 'title', this.#options.tipOf?.(item) ?? '');
+    show(item);
   }
 
   #onFocus(): void {
@@ -163,7 +156,7 @@ export class Grid<T> {
   #onClick(event: Event): void {
     const target = event.target as Element;
     const nth = this.#rows.findIndex(({ element: row }) => row.contains(target));
-    if (target.closest('button') !== null || nth === -1) return;
+    if (nth === -1) return;
     const index = this.#first + nth;
     this.#activateAt(index);
     if (target.closest('a') === null) this.#open(index);
@@ -202,17 +195,18 @@ export class Grid<T> {
   }
 }
 
-function makeCell<T>({ name, isNumber }: Column<T>, role: string, title = ''): HTMLElement {
-  const kind = isNumber === true ? `${name} number` : name;
-  const cell = element('span', { class: kind, role }, title);
-  setProperty(cell, '--area', name);
-  return cell;
+function makeCell<T>(column: Column<T>, role: string, text = ''): HTMLElement {
+  const { name, width } = column;
+  const kind = width.includes('fr') ? name : `${name} number`;
+  return element('span', { class: kind, role, 'data-title': column.title }, text);
 }
 
-function showerOf<T>({ text, tip, make }: Column<T>, cell: HTMLElement): (item: T) => void {
+function showerOf<T>({ text, make }: Column<T>, cell: HTMLElement): (item: T) => void {
   if (make !== undefined) return make(cell);
   return (item) => {
-    setText(cell, text(item));
-    if (tip !== undefined) setAttribute(cell, 'title', tip(item));
+    const shown = text(item);
+    setText(cell, shown);
+    // Zeros and missing numbers are faint, so that other numbers stand out.
+    cell.classList.toggle('nothing', /^[0–]$/.test(shown));
   };
 }

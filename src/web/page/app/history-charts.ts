@@ -15,7 +15,6 @@ interface Line {
 }
 
 interface History {
-  readonly id: string;
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number | null | undefined) => string;
@@ -23,38 +22,18 @@ interface History {
   readonly leastMax?: number;
 }
 
+const HELD: Line = { name: 'held', of: 'held', color: '--held', shape: 'filled' };
+const LIMIT: Line = { name: 'limit', of: 'limit', color: '--faint', shape: 'dashed' };
+const WAITING: Line = { name: 'waiting', of: 'waiting', color: '--full', shape: 'filled' };
+const RATE: Line = { name: 'per second', of: 'grantsPerSecond', color: '--good', shape: 'filled' };
+const P50: Line = { name: 'p50', of: 'waitP50', color: '--held' };
+const P99: Line = { name: 'p99', of: 'waitP99', color: '--over', shape: 'dashed' };
+
 const HISTORIES: readonly History[] = [
-  {
-    id: 'held',
-    title: 'Permits',
-    format: count,
-    lines: [
-      { name: 'held', of: 'held', color: '--held', shape: 'filled' },
-      { name: 'limit', of: 'limit', color: '--faint', shape: 'dashed' },
-    ],
-  },
-  {
-    id: 'waiting',
-    title: 'Queue',
-    format: count,
-    lines: [{ name: 'waiting', of: 'waiting', color: '--full', shape: 'filled' }],
-  },
-  {
-    id: 'grants',
-    title: 'Grants',
-    format: rate,
-    lines: [{ name: 'per second', of: 'grantsPerSecond', color: '--good', shape: 'filled' }],
-  },
-  {
-    id: 'waits',
-    title: 'Wait',
-    format: duration,
-    leastMax: 10,
-    lines: [
-      { name: 'p50', of: 'waitP50', color: '--held' },
-      { name: 'p99', of: 'waitP99', color: '--over', shape: 'dashed' },
-    ],
-  },
+  { title: 'Permits', format: count, lines: [HELD, LIMIT] },
+  { title: 'Queue', format: count, lines: [WAITING] },
+  { title: 'Grants', format: rate, lines: [RATE] },
+  { title: 'Wait', format: duration, lines: [P50, P99], leastMax: 10 },
 ];
 
 const LONGEST_MS = 15 * 60_000;
@@ -67,20 +46,18 @@ const GAP_MS = 20_000;
 export function makeCharts(): (detail: Detail) => void {
   const shows = HISTORIES.map(makeChart);
   return ({ history, at }) => {
-    const points = withGaps(history);
     const since = Math.min(history[0]?.t ?? at, at - SHORTEST_MS);
-    for (const show of shows) show(points, Math.max(since, at - LONGEST_MS), at);
+    for (const show of shows) show(history, Math.max(since, at - LONGEST_MS), at);
   };
 }
 
-type ShowPoints = (points: readonly Point[], min: number, max: number) => void;
+type ShowPoints = (points: readonly HistoryPoint[], min: number, max: number) => void;
 
 function makeChart(history: History): ShowPoints {
-  const { id, title, lines, format } = history;
+  const { title, lines, format } = history;
   const head = element('div', { class: 'caption' }, element('h2', {}, title));
   const area = element('div', { class: 'chart-area' });
-  const attributes = { class: 'card chart', id: `chart-${id}`, role: 'img' };
-  const figure = element('div', attributes, head, area);
+  const figure = element('div', { class: 'card chart', role: 'img' }, head, area);
   byId('charts').append(figure);
   const plot = new uPlot(plotOptions(history, head), [[], ...lines.map(() => [])], area);
   new ResizeObserver(() => {
@@ -90,7 +67,7 @@ function makeChart(history: History): ShowPoints {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plot.redraw());
   return (points, min, max) => {
     const values = lines.map(({ of }) =>
-      points.map((point) => (point.isGap === true ? null : point[of])),
+      points.map((point, nth) => (isAfterGap(point, points[nth - 1]) ? null : point[of])),
     );
     plot.setData([points.map(({ t }) => t / 1000), ...values], false);
     plot.setScale('x', { min: min / 1000, max: max / 1000 });
@@ -107,8 +84,8 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
   // Style sheets do not reach into a canvas: its text grows with the text around it.
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
   const axis: Chart.Axis = {
-    stroke: () => color('--faint'),
-    grid: { stroke: () => color('--line'), width: 1 },
+    stroke: (plot) => color(plot, '--faint'),
+    grid: { stroke: (plot) => color(plot, '--line'), width: 1 },
     ticks: { show: false },
     font: `${Math.round(11 * scale)}px system-ui, sans-serif`,
   };
@@ -122,7 +99,6 @@ function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement
       markers: {
         stroke: (_plot, nth) => `var(${lines[nth - 1]?.color})`,
         dash: (_plot, nth) => (lines[nth - 1]?.shape === 'dashed' ? 'dashed' : 'solid'),
-        fill: 'none',
       },
     },
     padding: [6, 8, 0, 0],
@@ -141,11 +117,11 @@ function seriesOf({ name, color: property, shape }: Line, format: History['forma
     label: name,
     // The value at the pointer, else the last value.
     value: (plot, value, nth, index) => format(index === null ? lastOf(plot.data[nth]) : value),
-    stroke: () => color(property),
+    stroke: (plot) => color(plot, property),
     width: 1.5,
     points: { show: false },
     ...(shape === 'dashed' && { dash: [4, 4] }),
-    ...(shape === 'filled' && { fill: () => `${color(property)}26` }),
+    ...(shape === 'filled' && { fill: (plot) => color(plot, property).replace(')', ', 0.15)') }),
   };
 }
 
@@ -153,21 +129,16 @@ function lastOf(values: Iterable<number | null | undefined> = []): number | null
   return [...values].findLast((value) => value !== null);
 }
 
-/** The present colour of style.css, a hexadecimal: it changes with the system. */
-function color(property: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+/** The present `rgb(…)` of a colour of style.css: it changes with the system. */
+function color({ root }: Chart, property: string): string {
+  root.style.color = `var(${property})`;
+  return getComputedStyle(root).color;
 }
 
 const clocks: Chart.Axis.Values = (_plot, seconds, _axis, _space, step) =>
   seconds.map((second) => new Date(second * 1000).toTimeString().slice(0, step < 60 ? 8 : 5));
 
-type Point = HistoryPoint & { readonly isGap?: true };
-
 /** The line breaks over times without a look. */
-function withGaps(history: readonly HistoryPoint[]): readonly Point[] {
-  return history.flatMap((point, nth) => {
-    const before = history[nth - 1];
-    if (before === undefined || point.t - before.t <= GAP_MS) return [point];
-    return [{ ...before, t: before.t + 1, isGap: true as const }, point];
-  });
+function isAfterGap({ t }: HistoryPoint, before: HistoryPoint | undefined): boolean {
+  return before !== undefined && t - before.t > GAP_MS;
 }

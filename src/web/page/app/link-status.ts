@@ -18,8 +18,8 @@ const WORDS = {
 export class LinkStatus {
   #link: 'connecting' | 'open' | 'lost' | 'locked' = 'connecting';
   #server: ServerState | undefined;
-  /** The time of the numbers, on the page's own clock. */
-  #numbersOf: number | undefined;
+  /** The time of the numbers, on the page's own clock; NaN: there are none. */
+  #numbersOf = NaN;
   #reason = '';
 
   constructor() {
@@ -33,34 +33,31 @@ export class LinkStatus {
   }
 
   received(at: number, server: ServerState): void {
-    const { lastOkAt } = server;
     this.#server = server;
-    this.#numbersOf =
-      lastOkAt === null ? undefined : performance.now() - Math.max(0, at - lastOkAt);
+    this.#numbersOf = performance.now() - Math.max(0, at - (server.lastOkAt ?? NaN));
     this.#render();
   }
 
-  #condition(age: number | undefined): keyof typeof WORDS {
+  #condition(age: number): keyof typeof WORDS {
     if (this.#link === 'locked' || this.#link === 'lost') return this.#link;
     if (this.#server?.reachable === false) return 'redis';
-    if (this.#link === 'connecting' || age === undefined) return 'connecting';
+    if (this.#link === 'connecting' || Number.isNaN(age)) return 'connecting';
     return age > STALE_MS ? 'stale' : 'live';
   }
 
   #render(): void {
-    const age = this.#numbersOf === undefined ? undefined : performance.now() - this.#numbersOf;
+    const age = performance.now() - this.#numbersOf;
     const condition = this.#condition(age);
     const message = this.#message(condition, age);
     setAttribute(document.body, 'data-link', condition);
     setText(byId('link-word'), WORDS[condition]);
-    setText(byId('banner-text'), message);
-    byId('banner').hidden = message === '';
+    setText(byId('banner'), message);
   }
 
-  #message(condition: keyof typeof WORDS, age: number | undefined): string {
+  #message(condition: keyof typeof WORDS, age: number): string {
     // Whole seconds: a banner that changes its tenths is restless.
-    const whole = age && Math.max(1000, Math.floor(age / 1000) * 1000);
-    const since = whole === undefined ? '' : ` Numbers are ${duration(whole)} old.`;
+    const whole = Math.max(1000, Math.floor(age / 1000) * 1000);
+    const since = Number.isNaN(age) ? '' : ` Numbers are ${duration(whole)} old.`;
     if (condition === 'stale') return `No news for a while.${since}`;
     if (condition === 'lost') return `Connection lost: trying again.${since} (${this.#reason})`;
     if (condition !== 'redis') return '';

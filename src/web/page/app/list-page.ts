@@ -1,7 +1,7 @@
 import type { ListSnapshot, SemaphoreRow } from '../../api-types.js';
 import { byId, element, setAttribute, setText } from './dom.js';
 import { count, duration, NOTHING, plural, rate } from './format.js';
-import { type Column, Grid, number, plain } from './grid.js';
+import { type Column, Grid, plain } from './grid.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { addressOf } from './route.js';
 
@@ -9,13 +9,13 @@ import { addressOf } from './route.js';
 const HOLD_MS = 3000;
 
 const COLUMNS: readonly Column<SemaphoreRow>[] = [
-  { ...plain('state', 'State', '6.6rem', stateOf), make: makeState },
+  { ...plain('state', 'State', 'minmax(6.6rem, 0.1fr)', stateOf), make: makeState },
   { ...plain('name', 'Name', 'minmax(10rem, 1.1fr)', ({ name }) => name), make: makeLink },
   { ...plain('gauge', 'Permits', 'minmax(8rem, 1.4fr)', stateOf), make: makeBar },
-  { ...number('held', 'Held / limit', '7rem', limitText), make: makeHeld },
-  faint(number('waiting', 'Waiting', '5.5rem', (row) => count(row.waiting))),
-  faint(number('rate', 'Grants/s', '5.5rem', (row) => rate(row.rate))),
-  faint(number('oldest', 'Oldest wait', '7rem', (row) => duration(row.oldestWait))),
+  { ...plain('held', 'Held / limit', '7rem', limitText), make: makeHeld },
+  plain('waiting', 'Waiting', '5.5rem', (row) => count(row.waiting)),
+  plain('rate', 'Grants/s', '5.5rem', (row) => rate(row.rate)),
+  plain('oldest', 'Oldest wait', '7rem', (row) => duration(row.oldestWait)),
 ];
 
 /** All semaphores, the highest pressure first. */
@@ -25,6 +25,7 @@ export class ListPage {
   readonly #grid = new Grid<SemaphoreRow>({
     id: 'semaphores',
     keyOf: ({ name }) => name,
+    tipOf: ({ name, error }) => error ?? name,
     columns: COLUMNS,
     open: ({ name }) => (location.hash = addressOf(name)),
   });
@@ -42,9 +43,8 @@ export class ListPage {
     this.#filter.addEventListener('keydown', (event) => {
       if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
       event.preventDefault();
-      this.#grid.focus();
+      byId('semaphores').focus();
     });
-    byId('filter-form').addEventListener('submit', (event) => event.preventDefault());
   }
 
   setVisible(visible: boolean): void {
@@ -117,29 +117,18 @@ export class ListPage {
 function makeLink(cell: HTMLElement): (row: SemaphoreRow) => void {
   const link = element('a', { tabindex: '-1' });
   cell.append(link);
-  return ({ name, error }) => {
+  return ({ name }) => {
     setText(link, name);
     setAttribute(link, 'href', addressOf(name));
-    setAttribute(link, 'title', error ?? name);
   };
 }
 
 function makeHeld(cell: HTMLElement): (row: SemaphoreRow) => void {
-  const [held, limit] = [element('b'), element('span', { class: 'of' })];
+  const [held, limit] = [element('b'), element('small')];
   cell.append(held, limit);
   return (row) => {
     setText(held, count(row.held));
     setText(limit, ` / ${limitText(row)}`);
     held.classList.toggle('nothing', row.held === 0);
   };
-}
-
-/** Zeros and missing numbers are faint, so that other numbers stand out. */
-function faint(column: Column<SemaphoreRow>): Column<SemaphoreRow> {
-  const make = (cell: HTMLElement) => (row: SemaphoreRow) => {
-    const shown = column.text(row);
-    setText(cell, shown);
-    cell.classList.toggle('nothing', /^[0–]$/.test(shown));
-  };
-  return { ...column, make };
 }

@@ -17,10 +17,7 @@ let name: string | undefined;
 let wantsFilter = false;
 
 const feed = new Feed({
-  opened: () => {
-    showLock(false);
-    status.set('open');
-  },
+  opened: () => status.set('open'),
   list: (snapshot) => {
     status.received(snapshot.at, snapshot.server);
     document.body.classList.toggle('read-only', !snapshot.actions);
@@ -33,7 +30,8 @@ const feed = new Feed({
   lost: (reason) => status.set('lost', reason),
   locked: () => {
     status.set('locked');
-    showLock(true);
+    byId('lock-wrong').hidden = !hasToken();
+    byId('token').focus();
   },
 });
 
@@ -48,15 +46,6 @@ function navigate(): void {
   else if (name === undefined && before !== undefined) list.focusRow(before);
   wantsFilter = false;
   feed.watch(name);
-}
-
-function showLock(locked: boolean): void {
-  const wasLocked = !byId('lock').hidden;
-  byId('lock').hidden = !locked;
-  byId('main').hidden = locked;
-  byId('lock-wrong').hidden = !hasToken();
-  if (locked) byId('token').focus();
-  else if (wasLocked) list.setVisible(name === undefined);
 }
 
 byId('lock-form').addEventListener('submit', (event) => {
@@ -102,19 +91,11 @@ document.addEventListener('keydown', (event) => {
 });
 
 let hiddenTimer = 0;
-let isAway = false;
 document.addEventListener('visibilitychange', () => {
   clearTimeout(hiddenTimer);
-  if (document.hidden) {
-    hiddenTimer = setTimeout(() => {
-      isAway = true;
-      feed.stop();
-    }, HIDDEN_MS);
-  } else if (isAway) {
-    isAway = false;
-    feed.watch(name);
-  } else feed.retry();
+  if (document.hidden) hiddenTimer = setTimeout(() => feed.stop(), HIDDEN_MS);
+  else feed.watch(name);
 });
-addEventListener('online', () => feed.retry());
+addEventListener('online', () => feed.watch(name));
 addEventListener('hashchange', navigate);
 navigate();

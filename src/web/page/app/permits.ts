@@ -40,8 +40,11 @@ export function makeState(parent: HTMLElement): (row: SemaphoreRow) => void {
 
 /** A bar of the permits that are held, free and over the limit. Numbers beside it show the same. */
 export function makeBar(parent: HTMLElement): (row: Filled) => void {
-  const parts = ['bar-held', 'bar-over'].map((part) => element('i', { class: part }));
-  const bar = element('span', { class: 'bar', 'aria-hidden': 'true' }, ...parts);
+  const [heldPart, overPart] = [
+    element('i', { class: 'bar-held' }),
+    element('i', { class: 'bar-over' }),
+  ];
+  const bar = element('span', { class: 'bar', 'aria-hidden': 'true' }, heldPart, overPart);
   parent.append(bar);
   return (row) => {
     // Holders keep their permits while the semaphore is paused.
@@ -50,7 +53,7 @@ export function makeBar(parent: HTMLElement): (row: Filled) => void {
     setAttribute(bar, 'data-state', stateOf(row));
     setAttribute(bar, 'data-cells', String(whole <= CELLS));
     setProperty(bar, '--whole', String(whole));
-    setProperty(bar, '--held-part', `${(100 * (row.held - over)) / whole}%`);
-    setProperty(bar, '--over-part', `${(100 * over) / whole}%`);
+    setProperty(heldPart, '--part', `${(100 * (row.held - over)) / whole}%`);
+    setProperty(overPart, '--part', `${(100 * over) / whole}%`);
   };
 }

@@ -38,9 +38,15 @@ describe('redis backend', () => {
     expect(replies).to.deep.equal([[], [], []]);
   });
 
+  it('reads a reply that its client gives as bytes', async () => {
+    const [reply] = await backend(Buffer.from(busy)).acquire([call]);
+    expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
+  });
+
   it('does not retry after the reply of another script, or with a closed client', async () => {
-    const odd = backend('PONG');
+    const odd = backend('PONG '.repeat(10_000));
     const error = await errorOf(odd.acquire([call]), UnexpectedReplyError);
+    expect(error.message).to.include('unexpected reply').and.have.length.below(300);
     expect(odd.isRetryable(error)).to.equal(false);
     expect(odd.isRetryable(new Error('LOADING x'))).to.equal(true);
     const closed = backend('', { isClosed: () => true });
@@ -62,12 +68,13 @@ describe('redis backend', () => {
     expect(asked.isRetryable(new Error(word))).to.equal(true);
   });
 
-  it('takes no notice of messages that are no grants, and hands on how its subscription is', () => {
+  it('takes no notice of messages that concern other clients, or nothing, and hands on how its subscription is', () => {
     const told: unknown[] = [];
     const heard = backend('', {
       subscribe: (channel, events) => {
         told.push(channel);
-        for (const message of ['garbage', '']) events.onMessage(message);
+        const ended = 'another.1 revoked;client.2 revoked|n';
+        for (const message of ['garbage', '', ended]) events.onMessage(message);
         events.onHealth(true);
         events.onFailed();
         return { close: () => Promise.resolve() };
@@ -75,10 +82,11 @@ describe('redis backend', () => {
     });
     heard.listen?.('client', 'p', {
       onGrants: (grants) => told.push(grants),
+      onEnded: (ended) => told.push(...ended.map(({ id }) => id)),
       onHealth: (healthy) => told.push(healthy),
       onFailed: () => told.push('failed'),
     });
-    expect(told).to.deep.equal(['p:inbox:client', true, 'failed']);
+    expect(told).to.deep.equal(['p:inbox:client', 'client.2', true, 'failed']);
   });
 
   it('ends a subscription soon, whatever its close does', async () => {

@@ -1,4 +1,3 @@
-import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 
 import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
@@ -9,15 +8,6 @@ import { errorOf } from '../../../support/rejection.js';
 describe('running a script', () => {
   const script = { name: 'test', sha1: 'abc', text: 'return 1' };
 
-  function connection(bySha: () => Promise<unknown>) {
-    const calls: unknown[] = [];
-    const noted = (answer: () => Promise<unknown>) => () => {
-      calls.push(answer);
-      return answer();
-    };
-    return { calls, runBySha: noted(bySha), runByText: noted(() => Promise.resolve('by text')) };
-  }
-
   for (const message of [
     // Redis 7.0 and 4; a service that forbids TIME; a server without scripts; clock.lua.
     'ERR Unknown Redis command called from script script: 0a1b, on @user_script:9.',
@@ -27,22 +17,12 @@ describe('running a script', () => {
     'REDSEM_TIME 0000000',
   ]) {
     it(`says what is needed, and does not retry, after: ${message}`, async () => {
-      const port = connection(() => Promise.reject(new Error(message)));
+      const refuse = () => Promise.reject(new Error(message));
+      const port = { runBySha: refuse, runByText: refuse };
       const outcome = await errorOf(runScript(port, script, [], [], String), UnfitServerError);
       expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);
       expect(outcome).to.have.nested.property('cause.message', message);
       expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
     });
   }
-
-  it('adds one promise to that of its client', async () => {
-    const counts: string[] = [];
-    const hook = createHook({ init: (_id, type) => void counts.push(type) });
-    const sent = Promise.resolve('1');
-    const port = { runBySha: () => sent, runByText: () => sent };
-    hook.enable();
-    const ran = runScript(port, script, [], [], String);
-    hook.disable();
-    expect([await ran, counts]).to.deep.equal(['1', ['PROMISE']]);
-  });
 });

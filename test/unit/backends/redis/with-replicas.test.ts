@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import type { AcquireCall, AcquireVerdict } from '../../../../src/backends/backend.js';
@@ -5,7 +6,6 @@ import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { acquire } from '../../../../src/backends/redis/acquire.js';
 import { release } from '../../../../src/backends/redis/release.js';
 import { errorOf } from '../../../support/rejection.js';
-import { turn } from './adapters/fake-clients.js';
 
 /** A server whose replicas a test decides, and what it was sent. */
 class Server {

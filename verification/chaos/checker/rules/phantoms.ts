@@ -1,6 +1,6 @@
 import { clientOf, type Violation } from '../../../history/events.js';
 import { SLACK } from '../precision.js';
-import { type Hold, isStruck, type RunRecord, type Span, touch, touching } from '../run-record.js';
+import { type Hold, isStruck, type RunRecord, type Span, touching } from '../run-record.js';
 
 /** Keys that stay for a day, for the tokens; the second is a quorum's. */
 const REMEMBERED = new Set(['info', 'qmeta']);
@@ -36,7 +36,12 @@ function checkSightings(run: RunRecord): Violation[] {
   return sightingsOf(run).flatMap(({ id, token, first, last }) => {
     const hold = holds.get(id);
     const gone = goneFor(hold);
-    if (hold !== undefined && gone !== undefined && last > gone && !touch(revived, gone, last)) {
+    if (
+      hold !== undefined &&
+      gone !== undefined &&
+      last > gone &&
+      touching(revived, gone, last).length === 0
+    ) {
       const since = `${Math.round(last - gone)} ms after its release was confirmed`;
       if (token === hold.token) return [phantom(id, last, since)];
       // A try that was given up may run late, or twice; its reply, once heard, gives the new grant

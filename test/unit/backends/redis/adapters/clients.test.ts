@@ -1,56 +1,24 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
 import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
-import { ManualClock } from '../../../../../src/index.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
-import { watch } from '../../../stub-backend.js';
 import { later } from '../../../stub-fixture.js';
-import {
-  collected,
-  connectionTo,
-  FakeClient,
-  FakeSubscriber,
-  type Kind,
-  turn,
-} from './fake-clients.js';
+import { collected, connectionTo, FakeClient, type Kind } from './fake-clients.js';
 
 const KINDS = {
-  'node-redis': {
-    sent: [
-      ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
-      ['eval', 'text', { keys: ['k1'], arguments: [] }],
-    ],
-    closed: { isOpen: false },
-    lost: 'error',
-  },
-  ioredis: {
-    sent: [
-      ['evalsha', 'sha', 2, ['k1', 'k2'], ['a']],
-      ['eval', 'text', 1, ['k1'], []],
-    ],
-    closed: { status: 'end' },
-    lost: 'close',
-  },
+  'node-redis': { closed: { isOpen: false }, lost: 'error' },
+  ioredis: { closed: { status: 'end' }, lost: 'close' },
 } as const;
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  const { sent: wire, closed, lost } = KINDS[kind];
+  const { closed, lost } = KINDS[kind];
 
   describe(`adapter of ${kind}`, () => {
-    it('hands keys and arguments on, and adds no promise', async () => {
-      const { connection, calls, replies } = new FakeClient(kind);
-      const sent = connection.runBySha('sha', Object.freeze(['k1', 'k2']), ['a']);
-      expect([sent, connection.runByText('text', ['k1'], [])]).to.deep.equal(replies);
-      expect(sent).to.equal(replies[0]);
-      expect(await sent).to.equal('reply');
-      expect(calls).to.deep.equal(wire);
-      expect(connection.serverClock).to.equal(undefined);
-    });
-
     it('recognizes a client that its owner closed, and a client that cannot subscribe', () => {
       const { connection, fields } = new FakeClient(kind);
       expect(connection.isClosed?.()).to.equal(false);
@@ -155,51 +123,10 @@ describe('adapter of node-redis alone', () => {
       ['sendCommand', 'k1', false, ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a']],
       ['sendCommand', 'k1', false, ['EVAL', 'text', '1', 'k1']],
     ]);
-    expect(calls.slice(2)).to.deep.equal(KINDS['node-redis'].sent);
-  });
-
-  const settled = {
-    'its socket is there': (subscriber: FakeSubscriber) => void subscriber.emit('connect'),
-    'it has failed': (subscriber: FakeSubscriber) => void subscriber.emit('error', new Error('x')),
-  };
-  for (const [when, settle] of Object.entries(settled)) {
-    it(`is not ended while it makes its socket, but when ${when}, and says nothing more`, async () => {
-      const client = new FakeClient('node-redis');
-      const subscriber = new FakeSubscriber();
-      client.fields['duplicate'] = () => subscriber;
-      const connected = later<void>();
-      subscriber.onConnect = () => connected.promise;
-      const { health, failures, close } = client.subscribe();
-      await turn();
-      const closing = watch(new ManualClock(), close());
-      await turn();
-      expect([subscriber.ended, closing.done]).to.deep.equal([0, false]);
-      settle(subscriber);
-      await turn();
-      expect([subscriber.ended, closing.done]).to.deep.equal([1, true]);
-      connected.reject(new Error('The client is closed'));
-      await turn();
-      expect([...subscriber.channels, ...health, ...failures]).to.deep.equal([]);
-    });
-  }
-
-  it('ends it again where it lives on after an end that never settled, and never rejects', async () => {
-    const client = new FakeClient('node-redis');
-    client.subscribe();
-    await turn();
-    const { subscriber } = client;
-    subscriber.onEnd = () => new Promise(() => {});
-    for (const expected of [1, 2]) {
-      subscriber.emit('error', new Error('Socket closed unexpectedly'));
-      expect(subscriber.ended).to.equal(expected);
-    }
-    const other = new FakeClient('node-redis');
-    const told = other.subscribe();
-    await turn();
-    other.subscriber.onEnd = () => {
-      throw new Error('The client is closed');
-    };
-    await told.close();
+    expect(calls.slice(2)).to.deep.equal([
+      ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
+      ['eval', 'text', { keys: ['k1'], arguments: [] }],
+    ]);
   });
 });
 

@@ -5,22 +5,16 @@ import { ioredisConnection } from '../../../../../src/backends/redis/adapters/io
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 
 /** A subscriber of either client whose every step a test decides. */
-export class FakeSubscriber extends EventEmitter {
+class FakeSubscriber extends EventEmitter {
   readonly channels: string[] = [];
   status = 'ready';
-  connected = 0;
   ended = 0;
   unreferenced = 0;
   readonly stream = { unref: (): void => this.unref() };
-  onConnect: () => Promise<void> = () => Promise.resolve();
   onSubscribe: () => Promise<void> = () => Promise.resolve();
-  onEnd: () => unknown = () => undefined;
   #listener: ((message: string) => void) | undefined;
 
-  async connect(): Promise<void> {
-    this.connected += 1;
-    await this.onConnect();
-  }
+  async connect(): Promise<void> {}
 
   async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
     await this.onSubscribe();
@@ -43,9 +37,8 @@ export class FakeSubscriber extends EventEmitter {
   }
 
   /** Of node-redis. */
-  destroy(): unknown {
+  destroy(): void {
     this.ended += 1;
-    return this.onEnd();
   }
 
   /** Of ioredis: it returns nothing, and the end comes later. */
@@ -60,7 +53,6 @@ export class FakeSubscriber extends EventEmitter {
 /** A client, or a cluster of clients of which one is away, whose calls are noted. */
 export class FakeClient {
   readonly calls: unknown[][] = [];
-  readonly replies: Promise<unknown>[] = [];
   readonly subscribers: FakeSubscriber[] = [];
   /** With what it was copied. */
   readonly copies: unknown[] = [];
@@ -74,9 +66,7 @@ export class FakeClient {
       (name: string) =>
       (...call: unknown[]) => {
         this.calls.push([name, ...call]);
-        const promise = Promise.resolve('reply');
-        this.replies.push(promise);
-        return promise;
+        return Promise.resolve('reply');
       };
     const duplicate = (options: unknown): FakeSubscriber => {
       const subscriber = new FakeSubscriber();
@@ -151,9 +141,4 @@ export function collected() {
     onFailed: (): void => void failures.push('failed'),
   };
   return { messages, health, failures, events };
-}
-
-/** Lets promises settle. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 import { later } from '../../../stub-fixture.js';
-import { collected, turn } from './fake-clients.js';
+import { collected } from './fake-clients.js';
 
 type Listener = (message: string) => void;
 
@@ -51,8 +52,7 @@ describe('node-redis sentinel, subscribed', () => {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const sentinel = new FakeSentinel();
     const told = collected();
-    const open = () => nodeRedisConnection(sentinel).subscribe?.('p:inbox:c', told.events);
-    const subscription = open();
+    const subscription = nodeRedisConnection(sentinel).subscribe?.('p:inbox:c', told.events);
     await clock.tickAsync(0);
     /** What it asks from now on is answered only then. */
     const holdAnswers = () => {
@@ -61,7 +61,7 @@ describe('node-redis sentinel, subscribed', () => {
       return resolve;
     };
     const close = async (): Promise<void> => subscription?.close();
-    return { clock, sentinel, ...told, open, holdAnswers, close };
+    return { clock, sentinel, ...told, holdAnswers, close };
   }
 
   it('hears on the client itself, which is as it was once that is closed', async () => {
@@ -107,43 +107,6 @@ describe('node-redis sentinel, subscribed', () => {
     const { asked } = sentinel;
     await clock.tickAsync(10_000);
     expect([sentinel.asked, failures]).to.deep.equal([asked, ['failed']]);
-  });
-
-  it('is ended only once its connection is known to stand, and again where that broke meanwhile', async () => {
-    const { clock, sentinel, holdAnswers, close } = await subscribing();
-    const answer = holdAnswers();
-    sentinel.emit('error', new Error('Socket closed unexpectedly'));
-    let tries = 0;
-    sentinel.unsubscribe = () => {
-      tries += 1;
-      if (tries === 1) return Promise.reject(new Error('Socket closed unexpectedly'));
-      sentinel.channels.clear();
-      return Promise.resolve();
-    };
-    const closing = close();
-    await clock.tickAsync(100);
-    expect(tries).to.equal(0);
-    sentinel.answer = () => Promise.resolve();
-    answer();
-    await clock.tickAsync(1000);
-    await closing;
-    expect([tries, sentinel.channels.size]).to.deep.equal([2, 0]);
-  });
-
-  it('waits for the end of the previous connection', async () => {
-    const { clock, sentinel, health, open, close } = await subscribing();
-    const ended = later<void>();
-    sentinel.unsubscribe = () => ended.promise;
-    const closing = close();
-    health.splice(0);
-    open();
-    await clock.tickAsync(0);
-    expect(health).to.deep.equal([]);
-    sentinel.channels.clear();
-    ended.resolve();
-    await closing;
-    await clock.tickAsync(0);
-    expect(health).to.deep.equal([true]);
   });
 });
 
