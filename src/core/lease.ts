@@ -211,17 +211,13 @@ export class Lease extends Release {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    this.#endExtension(call);
+    if (this.#extension === call) this.#extension = undefined;
     // Under its id there may be another ticket by now, which has no holder.
     const mayBeAnother = this.#isReportedGone && verdict === 'missing';
     this.#isReportedGone = false;
     if (verdict === 'extended') return this.#onExtended(call);
     this.lose(verdict);
     if (mayBeAnother) this.withdraw();
-  }
-
-  #endExtension(call: Call): void {
-    if (this.#extension === call) this.#extension = undefined;
   }
 
   #onExtended(call: Call): void {
@@ -250,7 +246,7 @@ export class Lease extends Release {
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    this.#endExtension(call);
+    if (this.#extension === call) this.#extension = undefined;
     const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;

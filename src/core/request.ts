@@ -101,13 +101,9 @@ export class Request extends Lease implements port.TicketRequest {
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
     if (!call.late) this.link.noteReply();
-    this.#endCall(call);
+    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onVerdict(verdict, call);
     this.link.scheduleTry();
-  }
-
-  #endCall(call: Call): void {
-    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
   }
 
   #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
@@ -150,7 +146,7 @@ export class Request extends Lease implements port.TicketRequest {
 
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'acquire') return super.fail(error, call);
-    this.#endCall(call);
+    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onError(error);
     if (this.isPending) this.link.noteFailure(call.sent.monotonic, error);
     this.link.scheduleTry();

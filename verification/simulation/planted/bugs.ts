@@ -103,7 +103,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: a hung refresh leaves its flag set',
     what: 'After a failed extension there is no other',
     file: 'core/lease.ts',
-    find: '    this.#endExtension(call);\n    const { clock, options',
+    find: '    if (this.#extension === call) this.#extension = undefined;\n    const { clock, options',
     replace: '    const { clock, options',
   },
   {
