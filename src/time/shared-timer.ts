@@ -1,4 +1,4 @@
-import { type Clock, LONGEST_TIMER, nextTick, type Timer } from './clock.js';
+import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
 
 const shared = new WeakMap<Clock, SharedTimer>();
 
@@ -47,7 +47,7 @@ class SharedTimer {
       if (wakeup.keepAlive) this.#keeping += 1;
     }
     // A timer that should have fired may belong to a fake clock that is gone.
-    const isLate = this.#at <= now || this.#setBy !== setTimeout;
+    const isLate = this.#at <= now || this.#setBy !== timerSource();
     if (wakeup.at < this.#at || isLate) this.#set(isLate ? this.#earliest() : wakeup.at, now);
     else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
   }
@@ -79,7 +79,7 @@ class SharedTimer {
     this.#stop();
     if (at === Infinity) return;
     this.#at = at;
-    this.#setBy = setTimeout;
+    this.#setBy = timerSource();
     this.#keepsAlive = this.#keeping > 0;
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
