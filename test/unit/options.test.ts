@@ -14,11 +14,14 @@ import {
 import { ManualClock } from '../../src/time/manual-clock.js';
 import {
   acquireAll,
+  Election,
   KeyedMutex,
+  KeyedSemaphore,
   listSemaphores,
   MemoryBackend,
   Mutex,
   quorum,
+  ReadWriteLock,
   Semaphore,
   useAll,
 } from '../../src/index.js';
@@ -176,24 +179,22 @@ describe('options', () => {
     }
   });
 
-  // What is written, and what the message suggests.
-  const hints: Readonly<Record<string, string>> = {
-    lockTimeout: 'did you mean ttl?',
-    refreshInterval: 'did you mean extendEvery?',
-    retryDelay: 'did you mean retry?',
-    maxConcurrent: 'did you mean limit?',
-    keyPrefix: 'did you mean prefix?',
-    TTL: 'did you mean ttl?',
-    extentEvry: 'did you mean extendEvery?',
-    timeout: 'it is an option of acquire',
-    acquireTimeout: 'did you mean timeout, an option of acquire?',
-    driftFactor:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, budgets, groupLimit, keeper, clock',
-    maxQueueSize: 'did you mean maxWaiting?',
-    tenantId: 'did you mean group, an option of acquire?',
-  };
   it('that are unknown are refused, with a hint', () => {
-    for (const [option, hint] of Object.entries(hints)) {
+    for (const [option, hint] of Object.entries({
+      lockTimeout: 'did you mean ttl?',
+      refreshInterval: 'did you mean extendEvery?',
+      retryDelay: 'did you mean retry?',
+      maxConcurrent: 'did you mean limit?',
+      keyPrefix: 'did you mean prefix?',
+      TTL: 'did you mean ttl?',
+      extentEvry: 'did you mean extendEvery?',
+      timeout: 'it is an option of acquire',
+      acquireTimeout: 'did you mean timeout, an option of acquire?',
+      driftFactor:
+        'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, budgets, groupLimit, keeper, clock',
+      maxQueueSize: 'did you mean maxWaiting?',
+      tenantId: 'did you mean group, an option of acquire?',
+    })) {
       expect(refusal(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
         `TypeError: ${option}: expected no option of this name (${hint}), got undefined${HELP}`,
       );
@@ -202,52 +203,84 @@ describe('options', () => {
     expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
   });
 
-  it('that are unknown are refused wherever there are any', () => {
-    const backend = new MemoryBackend();
-    const replicas = { atLeast: 1, timeOut: 5 };
-    const made: Readonly<Record<string, () => unknown>> = {
-      'retry.minimum: .*one of min, max, factor, jitter': () =>
-        resolveOptions({ limit: 1, retry: { minimum: 5 } as object }),
-      'replicas.timeOut: .*did you mean timeout': () => resolveOptions({ limit: 1, replicas }),
+  const backend = new MemoryBackend();
+  const lock = (given: object) => new ReadWriteLock(backend, 'a', given);
+  const election = (given: object) => new Election(backend, 'a', given);
+  const keyed = (given: unknown) => new KeyedSemaphore(backend, given as { limit: number });
+
+  it('of every part and class are refused by their names', () => {
+    const semaphore = (given: object) => () => resolveOptions({ limit: 1, ...given });
+    const list = (given: object) => listSemaphores(backend, given);
+    for (const [message, make] of Object.entries<() => unknown>({
+      'retry.minimum: .*one of min, max, factor, jitter': semaphore({ retry: { minimum: 5 } }),
+      'replicas.timeOut: .*did you mean timeout': semaphore({
+        replicas: { atLeast: 1, timeOut: 5 },
+      }),
       'ttl: .*it is an option of the constructor': () => resolveAcquire({ ttl: 5 } as object),
       'weight: .*add group, or use permits': () => resolveAcquire({ weight: 2 }),
-      'rate.limit: .*did you mean rate.permits': () =>
-        resolveOptions({ limit: 1, rate: { limit: 5, per: 1 } as never }),
-      'rate.interval: .*did you mean rate.per\\?': () =>
-        resolveOptions({ limit: 1, rate: { interval: 5, permits: 1 } as never }),
+      'rate.limit: .*did you mean rate.permits': semaphore({ rate: { limit: 5, per: 1 } }),
+      'rate.interval: .*mean rate.per\\?': semaphore({ rate: { interval: 5, permits: 1 } }),
       'clok: .*did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
-      'keyPrefix: .*did you mean prefix': () =>
-        listSemaphores(backend, { keyPrefix: 'a' } as object),
+      'keyPrefix: .*did you mean prefix': () => list({ keyPrefix: 'a' }),
       'othersets: .*did you mean otherSet': () => quorum({}, { othersets: 'warn' } as object),
       'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
-      'lockTimeout: .*did you mean ttl': () =>
-        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
+      'lockTimeout: .*mean ttl': () => new Mutex(backend, 'a', { lockTimeout: 1 } as object),
       'options: expected an object, got 5': () => new MemoryBackend(5 as never),
-    };
-    for (const [message, make] of Object.entries(made)) {
-      expect(refusal(make)).to.match(new RegExp(`^TypeError: ${message}`));
+      'limit: expected an integer from 1 to 16777216, got 0': () => lock({ limit: 0 }),
+      'limit: expected an integer from 1 to 16777216, got 16777217': () =>
+        lock({ limit: 2 ** 24 + 1 }),
+      'readers: expected no option of this name': () => lock({ readers: 5 }),
+      'rate: expected none, because a writer takes all': () => lock({ rate: 1 }),
+      'again: expected true or false, got "yes"': () => election({ again: 'yes' }),
+      'agian: .*did you mean again': () => election({ agian: true }),
+      'limit: expected none': () => election({ limit: 2 }),
+      'options: expected an object, got undefined': () => keyed(undefined),
+      'limit: expected a number, got undefined': () => keyed({}),
+      'stripes: expected no option of this name': () => keyed({ limit: 1, stripes: 3 }),
+      'nam: .*did you mean name': () => keyed({ limit: 1, nam: 'a' }),
+      'name: expected no colon': () => keyed({ limit: 1, name: 'a:b' }),
+    })) {
+      expect(refusal(make)).to.match(new RegExp(`^(?:Type|Range)Error: ${message}`));
     }
   });
 
-  it('that are unknown are refused by every call, which takes nothing', async () => {
-    const backend = new MemoryBackend();
+  it('of every call are refused by their names, and the call takes nothing', async () => {
     const [semaphore, mutex] = [new Semaphore(backend, 'a', { limit: 1 }), new KeyedMutex(backend)];
+    const [files, leader, keys] = [lock({}), election({}), keyed({ limit: 1 })];
     const [wait, count] = [{ waitTimeout: 1 }, { count: 1 }] as object[];
-    for (const [call, meant] of [
-      [semaphore.use(() => 1, wait), 'timeout'],
-      [mutex.acquire('a', wait), 'timeout'],
-      [mutex.use('a', () => 1, wait), 'timeout'],
-      [acquireAll([semaphore], wait), 'timeout'],
-      [useAll([semaphore], () => 1, wait), 'timeout'],
-      [semaphore.tryAcquire(count), 'permits'],
-      [semaphore.tryUse(() => 1, count), 'permits'],
-      [acquireAll([{ semaphore, ...count }]), 'permits'],
-    ] as const) {
-      const error = await errorOf<TypeError>(call, TypeError);
+    const wrong = 5 as never;
+    const noTimeout = 'waitTimeout: expected no option of this name.*timeout';
+    const noPermits = 'count: expected no option of this name.*permits';
+    const refused = [
+      [semaphore.use(() => 1, wait), noTimeout],
+      [mutex.acquire('a', wait), noTimeout],
+      [mutex.use('a', () => 1, wait), noTimeout],
+      [acquireAll([semaphore], wait), noTimeout],
+      [useAll([semaphore], () => 1, wait), noTimeout],
+      [semaphore.tryAcquire(count), noPermits],
+      [semaphore.tryUse(() => 1, count), noPermits],
+      [acquireAll([{ semaphore, ...count }]), `semaphores.${noPermits}`],
+      [files.acquireRead({ permits: 1 } as object), 'permits: expected '],
+      [files.acquireWrite({ permits: 1 } as object), 'permits: expected '],
+      [files.acquireRead({ timeout: -1 }), 'timeout: expected '],
+      [files.acquireWrite({ timeout: -1 }), 'timeout: expected '],
+      [files.read(wrong), 'fn: expected '],
+      [files.write(wrong), 'fn: expected '],
+      [leader.campaign(wrong), 'signal: expected '],
+      [keys.acquire('a', { ttl: 5 } as object), 'ttl: expected '],
+      [keys.tryUse('a', wrong), 'fn: expected '],
+      ...[undefined, 5, ['a'], '', 'x'.repeat(600), 'a\ud800'].map(
+        (key) => [keys.acquire(key as string), 'key: expected '] as const,
+      ),
+    ] as const;
+    const expectRefused = async ([call, message]: (typeof refused)[number]): Promise<void> => {
+      const error = await errorOf<Error>(call, Error);
       expect(error).to.have.property('code', 'INVALID_ARGUMENT');
-      expect(error.message).to.match(new RegExp(`expected no option of this name.*${meant}`));
-    }
-    expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+      expect(error.message).to.match(new RegExp(`^${message}`));
+    };
+    await Promise.all(refused.map(expectRefused));
+    for (const each of [semaphore, files.semaphore, leader.mutex])
+      expect(await each.inspect()).to.include({ held: 0, waiting: 0 });
   });
 });
 
