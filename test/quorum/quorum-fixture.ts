@@ -150,15 +150,8 @@ export class QuorumFixture {
 
 /** A node's part of a ticket that never has a majority. */
 export function stray() {
-  const request: HoldRequest = {
-    id: 'x.1',
-    mode: 'take',
-    attempt: 1,
-    permits: 1,
-    slots: [0],
-    token: 0,
-    label: '',
-  };
+  const where = { slots: [0], token: 0, label: '' };
+  const request: HoldRequest = { id: 'x.1', mode: 'take', attempt: 1, permits: 1, ...where };
   return { key: KEY, limit: 3, ttl: 30_000, notAfter: undefined, requests: [request] };
 }
 

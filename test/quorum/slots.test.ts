@@ -100,13 +100,12 @@ describe('fencing tokens of a quorum', () => {
   });
 });
 
-type Condition = 'up' | 'dead' | 'hung' | 'full' | 'denied';
-
-const CONDITIONS: readonly Condition[] = ['up', 'dead', 'hung', 'full', 'denied'];
+const CONDITIONS = ['up', 'dead', 'hung', 'full', 'denied'] as const;
+type Condition = (typeof CONDITIONS)[number];
 
 /**
- * Every combination of states of that many nodes, whichever comes first; of three nodes and less in
- * every order. A node that is dead may decide before one that refuses is heard.
+ * Every combination of states of that many nodes; of more than three nodes in two orders. A node
+ * that is dead may decide before a node that refuses is heard.
  */
 function waysOf(nodes: number): Condition[][] {
   let ways: Condition[][] = [[]];
