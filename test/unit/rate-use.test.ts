@@ -106,14 +106,6 @@ describe('a rate, in several processes', () => {
     expect(calls / grants).to.be.below(3 + 24 / 1.5 / 10 + 0.5);
   });
 
-  it('with a burst is used in full', async () => {
-    const options = { limit: Infinity, rate: { ...rate, burst: 5 } };
-    const crew = { callers: 10, minutes: 3, hold: () => 100 };
-    const { grants, mostInMinute } = await work(options, crew);
-    expect(mostInMinute).to.equal(104);
-    expect(grants).to.be.within(300, 305);
-  });
-
   for (const group of [undefined, 'tenant']) {
     it(`costs one call at each turn, ${group === undefined ? 'by arrival' : 'in groups'}`, async () => {
       const slow = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
