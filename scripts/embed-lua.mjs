@@ -8,9 +8,9 @@ const ROOMS = ['redis', 'quorum'];
 const MODULE = new URL('../src/backends/redis/written-by-npm-run-lua.ts', import.meta.url);
 /**
  * At the top of a file: replaced by the text of fragments, or by functions that have it, or says
- * that the file is a room of functions.
+ * that the file is a lazy table of functions.
  */
-const INCLUDE_LINE = /^-- (?:include:|on demand: \w+ =|room: \w+)(.*)$/;
+const INCLUDE_LINE = /^-- (?:include:|on demand: \w+ =|lazy table: \w+)(.*)$/;
 
 /** A mistake in the Lua folder: shown as one line, without a stack. */
 class LuaSourceError extends Error {}

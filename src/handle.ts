@@ -34,7 +34,7 @@ export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unk
 
 // The semaphore keeps a held lease in memory; only the caller keeps its handle. When the caller
 // drops the handle without a release, redsem stops extending the ticket, and the ticket expires.
-const dropped = new FinalizationRegistry<Lease>((lease) => {
+const collected = new FinalizationRegistry<Lease>((lease) => {
   if (lease.stage !== 'held') return;
   lease.letExpire();
   process.emitWarning(
@@ -243,7 +243,7 @@ export class Handle extends LossEmitter {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
     this.#lease.observer = new WeakRef(this);
-    dropped.register(this, this.#lease, this);
+    collected.register(this, this.#lease, this);
     this.watchListeners();
   }
 
@@ -263,7 +263,7 @@ export class Handle extends LossEmitter {
   #keepAlive(): void {
     if (!this.#weak) return;
     this.#weak = false;
-    dropped.unregister(this);
+    collected.unregister(this);
     this.#lease.observer = this;
   }
 

@@ -19,6 +19,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
   wire: 'messages that any client may send; garbage collection',
   faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that stay open',
+  keeper: 'blocked loops of processes that hold permits, with real time',
   topologies: 'failover of a cluster and of sentinels',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',

@@ -37,10 +37,10 @@ function inRounds(names: number, limit: number, callers = 1, rounds = 300, isRul
 const lone = { rounds: 300, pairs: 1 };
 
 const scenarios: readonly Scenario[] = [
-  { title: 'lone, mutex', bar: 145, peers: compared, ...inRounds(1, 1) },
+  { title: 'lone, mutex', bar: 142, peers: compared, ...inRounds(1, 1) },
   {
     title: 'lone, limit 10, 5 held',
-    bar: 165,
+    bar: 155,
     peers: redsem,
     prepare: (worker) =>
       worker.ask('hold', { names: namesOf(1), limit: 10, count: 5, ttl: 600_000, gapMs: 0 }),
@@ -48,22 +48,22 @@ const scenarios: readonly Scenario[] = [
   },
   {
     title: 'limit 10, 5 held, the oldest goes',
-    bar: 235,
+    bar: 225,
     peers: compared,
     ...lone,
     work: (worker, count) => worker.ask('rotate', { name: 'count', limit: 10, held: 5, count }),
   },
   {
     title: 'two budgets and a group limit, settled',
-    bar: 730,
+    bar: 645,
     peers: redsem,
     ...inRounds(1, 40, 1, 300, true),
   },
-  { title: '100 semaphores ready at once', bar: 72, peers: compared, ...inRounds(100, 1, 100, 10) },
-  { title: '1000 ids of one semaphore', bar: 27, peers: redsem, ...inRounds(1, 1000, 1000, 5) },
+  { title: '100 semaphores ready at once', bar: 66, peers: compared, ...inRounds(100, 1, 100, 10) },
+  { title: '1000 ids of one semaphore', bar: 25, peers: redsem, ...inRounds(1, 1000, 1000, 5) },
   {
     title: 'hand-off (a release grants, one more queues)',
-    bar: 340,
+    bar: 335,
     peers: redsem,
     ...lone,
     rounds: 200,
@@ -71,7 +71,7 @@ const scenarios: readonly Scenario[] = [
   },
   {
     title: '10 keys, all or none',
-    bar: 780,
+    bar: 770,
     peers: redsem,
     ...lone,
     rounds: 50,

@@ -256,7 +256,7 @@ export function resolveCosts(
 }
 
 /** Without a prototype, so that every name in it is the name of a budget. */
-export function byBudget<Value, Resolved>(
+function byBudget<Value, Resolved>(
   option: string,
   given: Readonly<Record<string, Value>>,
   resolve: (option: string, value: Value) => Resolved,

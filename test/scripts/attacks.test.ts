@@ -32,6 +32,20 @@ describeWithServer('a semaphore under attack', (server) => {
     return own.filter((id) => granted.has(id));
   }
 
+  it('gives each slot once, though only free slots of a lost semaphore are left', async () => {
+    const one = make({ limit: 6 });
+    await one.acquire(['a.1', 'a.2', 'a.3', 'a.4', 'a.5', 'a.6']);
+    await one.release(['a.2', 'a.4']);
+    await one.redis.del(one.keyOf('tickets'), one.keyOf('info'));
+    for (const id of ['b.1', 'b.2', 'b.3', 'b.4', 'b.5']) await one.take(id);
+    await one.release('b.3');
+    await one.take('c.1');
+    const { held } = await one.standing();
+    const slots = Object.values(held).flat();
+    expect([...new Set(slots)]).to.have.length(5);
+    expect(Math.max(...slots)).to.equal(4);
+  });
+
   it('finds the free slots again where their key was lost between two releases', async () => {
     for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
       const one = make({ limit: 4 });
@@ -159,6 +173,17 @@ describeWithServer('a semaphore under attack', (server) => {
     await one.lose('flows:0');
     await one.release('h.1');
     expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
+  });
+
+  it('serves a group at its limit once its tickets were lost', async () => {
+    const one = make({ limit: 3 });
+    const asking = (id: string) =>
+      one.acquire([{ ...request(id), order: GROUP_A }], { groupLimit: 1 });
+    expect(kinds(await asking('a.1'))).to.deep.equal(['granted']);
+    expect(kinds(await asking('w.1'))).to.deep.equal(['queued']);
+    await one.redis.del(one.keyOf('tickets'));
+    expect(kinds(await asking('w.1'))).to.deep.equal(['granted']);
+    expect(await one.holders()).to.deep.equal(['w.1']);
   });
 
   it('leaves no key without an expiry where the last request of a lost semaphore goes', async () => {

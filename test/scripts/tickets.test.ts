@@ -2,7 +2,15 @@ import { expect } from 'chai';
 
 import { describeWithFakeClock } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
-import { closeFixtures, describeOnBoth, granted, ids, RedisFixture } from './port-fixture.js';
+import {
+  closeFixtures,
+  describeOnBoth,
+  granted,
+  ids,
+  kinds,
+  RedisFixture,
+  request,
+} from './port-fixture.js';
 
 describeOnBoth('tickets', (make) => {
   it('end at their very microsecond, and their slots are used again, lowest first', async () => {
@@ -44,6 +52,24 @@ describeOnBoth('tickets', (make) => {
         expect((await one.take('b.1')).fencingToken).to.equal((rest.at(-1) ?? NaN) + 1);
       }
     });
+  });
+
+  it('may be asked for twice of a semaphore in one call, beside those of another', async () => {
+    const { backend, key } = make();
+    const [x, y] = [key, { ...key, name: `other than ${key.name}` }];
+    const call = { client: 'c', limit: 1, ttl: 30_000, label: 'l', notAfter: undefined };
+    const acquired = await backend.acquire([
+      { ...call, key: x, requests: [request('c.1')] },
+      { ...call, key: y, ttl: 1000, requests: [request('c.2')] },
+      { ...call, key: x, label: 'other', requests: [request('c.3', 'try'), request('c.4')] },
+    ]);
+    expect(acquired.map(kinds)).to.deep.equal([['granted'], ['granted'], ['busy', 'queued']]);
+    const released = await backend.release([
+      { key: y, client: 'c', limit: 1, ids: ['c.2'] },
+      { key: x, client: 'c', limit: 0, ids: ['c.9', 'c.1'] },
+    ]);
+    expect(released.map((reply) => reply.released)).to.deep.equal([[true], [false, true]]);
+    expect(released.map((reply) => reply.grants.map(({ id }) => id))).to.deep.equal([[], ['c.4']]);
   });
 
   it('are refused by every call from the microsecond after its notAfter on', async () => {

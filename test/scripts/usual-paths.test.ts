@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Costs, RequestOrder } from '../../src/backends/backend.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { CallOptions } from './port-fixture.js';
-import { closeFixtures, DAY, ids, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, DAY, ids, kinds, RedisFixture, request } from './port-fixture.js';
 
 interface Pair {
   readonly held?: number;
@@ -39,6 +39,23 @@ describeWithServer('a usual path', (server) => {
   // In the middle of 2.8 hours, at whose end the slow path renews the keys.
   const one = (): RedisFixture =>
     new RedisFixture(server(), { limit: 10, time: { now: 1_795_235_000_000 } });
+  const ofGroup = (id: string, group: string) => request(id, 'try', { ...order, group });
+
+  it('takes a cap that the caller names beside a known rate', async () => {
+    const ruled = one();
+    await ruled.acquire('a.1', { rate });
+    await ruled.acquire('a.2', { rate, groupLimit: 3 });
+    expect((await ruled.inspect()).groupLimit).to.equal(3);
+  });
+
+  it('counts the permits of groups again once their key was lost', async () => {
+    const capped = one();
+    const said = { groupLimit: 1 };
+    await capped.acquire([ofGroup('a.1', 'a')], said);
+    await capped.lose('groups');
+    expect(kinds(await capped.acquire([ofGroup('b.1', 'b')], said))).to.deep.equal(['granted']);
+    expect(kinds(await capped.acquire([ofGroup('a.2', 'a')], said))).to.deep.equal(['busy']);
+  });
 
   it('counts a rate as named for as long as its period', async () => {
     const rated = one();

@@ -28,7 +28,7 @@ describeWithServer("a user's rights", (server) => {
 
   it('are no more than the scripts and the subscriber use', () => {
     // Those are questions which the user may be refused: the eviction policy, and the names in use.
-    const refusable = ['eviction', 'list-names'];
+    const refusable = ['eviction-policy', 'list-names'];
     const used = redisScripts
       .filter(({ name }) => !refusable.includes(name))
       .flatMap(({ text }) => [...text.matchAll(/(?<!p)call\('([A-Z]+)'/g)])

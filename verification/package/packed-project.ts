@@ -5,7 +5,7 @@ import { ROOT, runNode, runProgram } from '../../test/tooling/run-program.js';
 
 /** All that the package is made of, and made with. */
 const SOURCES =
-  'package.json README.md LICENSE CHANGELOG.md docs/reference/errors.md src scripts tsconfig.json';
+  'package.json README.md LICENSE CHANGELOG.md docs/reference src scripts tsconfig.json';
 export const TSC: string = join(ROOT, 'node_modules/typescript/bin/tsc');
 
 interface PackReport {

@@ -84,7 +84,7 @@ export class Acquisition {
     this.#contested = this.#freeOnMajority(losers, answers);
     for (const loser of losers) {
       const isSplit = loser.votes.holdings.some((holding) => holding !== undefined);
-      this.#giveUp(loser, isSplit ? 'split' : 'refused', answers);
+      this.#undo(loser, isSplit ? 'split' : 'refused', answers);
     }
     if (otherSet !== undefined) throw otherSet;
     await this.#agree(winners);
@@ -160,8 +160,8 @@ export class Acquisition {
     for (const winner of winners) {
       const { request, attempt, slots, token } = winner;
       const validity = this.#validity();
-      if (validity <= 0 || !open.has(request.id)) this.#giveUp(winner, 'late', answers);
-      else if (token === undefined) this.#giveUp(winner, 'split', answers);
+      if (validity <= 0 || !open.has(request.id)) this.#undo(winner, 'late', answers);
+      else if (token === undefined) this.#undo(winner, 'split', answers);
       else {
         winner.progress = 'won';
         const until = clock.monotonic() + validity;
@@ -177,7 +177,7 @@ export class Acquisition {
   }
 
   /** Rolls the candidate back on every node that gave it a slot, or may have. */
-  #giveUp(
+  #undo(
     candidate: Candidate,
     progress: Candidate['progress'],
     { replies, errors }: Answers<HoldReply>,

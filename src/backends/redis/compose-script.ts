@@ -17,8 +17,8 @@ export interface Script {
 }
 
 const INCLUDE = /^-- include: (.*)$/;
-/** The file is filled into a table when its first function is called, see `rooms.lua`. */
-const ROOM = /^-- room: (\w+)$/;
+/** The file is filled into a table when its first function is called, see `lazy-tables.lua`. */
+const LAZY_TABLE = /^-- lazy table: (\w+)$/;
 /** A function that has the text of a file, which is run where it is first needed. */
 const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
 
@@ -77,12 +77,12 @@ const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);
   const lines = sources.get(name) ?? [];
-  const [, room] = ROOM.exec(lines[0] ?? '') ?? [];
-  if (room === undefined) return composed(lines, included);
+  const [, table] = LAZY_TABLE.exec(lines[0] ?? '') ?? [];
+  if (table === undefined) return composed(lines, included);
   const body = lines.findIndex((line) => !line.startsWith('--'));
   return [
     ...composed(lines.slice(1, body), included),
-    `local ${room} = room(function(${room})`,
+    `local ${table} = lazy(function(${table})`,
     ...composed(lines.slice(body), included),
     'end)',
   ];

@@ -19,7 +19,7 @@ import { ServerCheck } from './server-check.js';
 import { UnexpectedReplyError } from './wire-text.js';
 import { confirmedByReplicas } from './with-replicas.js';
 
-const evictionScript = script('eviction');
+const evictionScript = script('eviction-policy');
 
 /** How long the end of a subscription is waited for: a server that hangs does not confirm it. */
 const UNSUBSCRIBE_TIMEOUT_MS = 200;

@@ -85,10 +85,14 @@ export class Leftovers {
       const key = `${ticket.id} ${ticket.token}`;
       this.#count({ key, id: ticket.id, semaphore: semaphore.name, what }, now, seen);
     }
-    for (const { id, restored } of semaphore.waiting()) {
+    for (const waiter of semaphore.waiting()) {
+      const { id, restored } = waiter;
       if (restored === true) continue;
       const owner = this.#owners.get(clientOf(id)) ?? '';
       if (this.#models.calls.isAsking(owner, semaphore.name)) continue;
+      // Its withdrawal, which was refused for so long, was given up before its lease was over.
+      const refused = this.#models.troubles.refusedFor(owner) >= CLAIM;
+      if (refused && semaphore.isProlonged(waiter)) continue;
       const what = `${id} is a request without a caller`;
       this.#count({ key: `${id} waits`, id, semaphore: semaphore.name, what }, now, seen);
     }

@@ -68,6 +68,8 @@ export class ModelledSemaphore {
   readonly #leases = new Map<string, number>();
   /** By the last call of each client alone. */
   readonly #surely = new Map<string, number>();
+  /** Leases that the server's clock was set back under. */
+  readonly #prolonged = new Map<string, number>();
   /** Whether a request of the call had waited before. */
   #recalled = false;
   readonly #revoked = new Set<string>();
@@ -120,6 +122,11 @@ export class ModelledSemaphore {
   /** Until when its process's requests count, by the server's clock. */
   aliveUntil({ id }: Waiter): number {
     return this.#leases.get(clientOf(id)) ?? -Infinity;
+  }
+
+  /** Whether its lease lasts longer, because the server's clock was set back meanwhile. */
+  isProlonged(one: Waiter): boolean {
+    return this.#prolonged.get(clientOf(one.id)) === this.aliveUntil(one);
   }
 
   /** The requests that count, in order of arrival. */
@@ -204,6 +211,7 @@ export class ModelledSemaphore {
       if (expiresAt <= before) this.doubtUntil(expiresAt);
     }
     for (const one of this.queue) if (this.aliveUntil(one) <= before) this.#dropped.add(one.id);
+    for (const [client, until] of this.#leases) this.#prolonged.set(client, until);
   }
 
   doubtUntil(time: number): void {

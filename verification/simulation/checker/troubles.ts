@@ -30,6 +30,8 @@ export class Troubles {
   readonly #repeating = new Map<string, number>();
   /** When the network was well again. */
   readonly #calm = new Map<string, number>();
+  /** The longest time for which a process was refused every write. */
+  readonly #refused = new Map<string, { from: number; longest: number }>();
   readonly #stalled = new Map<string, number>();
   /** Wall clocks that were stepped. */
   readonly #stepped = new Map<string, number>();
@@ -46,11 +48,22 @@ export class Troubles {
     const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
     for (const target of targets) {
       if (kind === 'kill-process' && phase === 'begin') this.#dead.add(target);
+      if (kind === 'refuse-writes') this.#noteRefusal(target, at, phase);
       if (kind === 'step-wall') this.#stepped.set(target, at);
       note(this.#last, target, over, phase);
       note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at), phase);
       if (REPEATING.has(kind)) note(this.#repeating, target, over, phase);
     }
+  }
+
+  #noteRefusal(process: string, at: number, phase: string): void {
+    const { from = at, longest = 0 } = this.#refused.get(process) ?? {};
+    const lasted = phase === 'end' ? Math.max(longest, at - from) : longest;
+    this.#refused.set(process, { from: phase === 'begin' ? at : from, longest: lasted });
+  }
+
+  refusedFor(process: string): number {
+    return this.#refused.get(process)?.longest ?? 0;
   }
 
   isDead(process: string): boolean {

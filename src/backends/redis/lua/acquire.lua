@@ -29,8 +29,8 @@
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time keys
--- on demand: usual_paths = usual
--- on demand: rarer_paths = under-rules
+-- on demand: usual_paths = acquire-usual
+-- on demand: rules_or_slow = acquire-under-rules
 -- on demand: all_or_none = all-or-none
 local call = redis.call
 -- The next token or arrival, the number of tickets (-1: a new name), and the other words of the
@@ -64,7 +64,7 @@ local replies, total, at = keys[3] and {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
-  known, busy = all_or_none()(keys, args, inbox, now_text, period, read_usual, rarer_paths)
+  known, busy = all_or_none()(keys, args, inbox, now_text, period, read_usual, rules_or_slow)
   if busy then
     return now_text .. '|' .. busy
   end
@@ -114,7 +114,7 @@ while args[at] do
     end
     if not reply then
       if not under_rules then
-        under_rules, slow_paths = rarer_paths()
+        under_rules, slow_paths = rules_or_slow()
       end
       reply = token and more and under_rules(tickets, info, text, run, token, held, more, grant_one)
     end

@@ -3,7 +3,7 @@
 -- In pairs, the token of each semaphore and the number of its tickets, unless these are now and 0;
 -- false and 0 if the slow path must grant the permit. Or nil, and the number of the first semaphore
 -- that is not free.
-local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_paths)
+local function find_free(keys, args, inbox, now_text, period, read_usual, rules_or_slow)
   local found, total, at = {}, 0, 2
   while args[at] do
     local limit, ttl, text, token, held, more = args[at], args[at + 1] + 0, args[at + 4], nil, nil, nil
@@ -17,7 +17,7 @@ local function find_free(keys, args, inbox, now_text, period, read_usual, rarer_
       if not token or more or held > 0 and held >= limit + 0 then
         -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
         -- twice.
-        local _, slow_paths = rarer_paths()
+        local _, slow_paths = rules_or_slow()
         local _, is_free = slow_paths()
         local run = { inbox = inbox, now = now_text, limit = limit, ttl = ttl }
         if not is_free(tickets, info, text, run) then

@@ -5,15 +5,15 @@
 -- caller, and then a word for everything else that is in use, each behind a space: 'queue' while
 -- requests wait; 'parked'; 'held:7' permits, unless each ticket has one; 'top:9', from where on no
 -- slot is in use, unless they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to
--- '0:…', the virtual times of priorities, see order.lua; 'rate:…' and 'budget:name,…', see
+-- '0:…', the virtual times of priorities, see fair-order.lua; 'rate:…' and 'budget:name,…', see
 -- rate.lua; 'cap:…' and 'capped', see caps.lua; 'pace:…', see pace.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' unless all three are empty. limit: 's' and the stored limit if the caller
 -- has another, or 'o' and the limit of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
--- expires, or '@' and its turn, see turns.lua.
--- include: rooms records notify free-slots caps rate order pace
+-- expires, or '@' and its turn, see ask-again.lua.
+-- include: lazy-tables records notify free-slots caps rate fair-order pace
 
 local function rules_text(s)
   local meters = next(s.meters) and rates.text(s) or ''

@@ -1,5 +1,5 @@
 -- Fragment of the slow paths: tickets go: expired, released or revoked. Their slots are free.
--- include: records free-slots caps rate order
+-- include: records free-slots caps rate fair-order
 
 -- A ticket's group and costs, as the ticket goes.
 local function settle_terms(s, record, permits, spent)
@@ -8,7 +8,7 @@ local function settle_terms(s, record, permits, spent)
     caps.count(s, group, -permits)
   end
   if s.capped then
-    order.lead_group(s, group)
+    order.unblock_group(s, group)
   end
   if spent then
     rates.settle(s, charged, spent)
@@ -37,9 +37,9 @@ local function drop(s, ids, spent)
   return gone, total
 end
 
--- Drops expired tickets, 100 at a time. If there are very many, it stops after 300, once the
--- waiting requests and the ids of the call have room, and drops the expired tickets among these
--- ids. The next calls drop the others.
+-- Drops expired tickets, 100 at a time. After 300 of them it stops, if enough permits are free for
+-- the waiting requests and for the call: the next calls drop the others. Of the call's own ids it
+-- drops all that have expired.
 local function purge(s, ids)
   local wanted, total, found = s.waiting, 0, nil
   for i = 1, #ids do

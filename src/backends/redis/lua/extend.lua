@@ -17,7 +17,7 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time keys
--- on demand: slow_path = renew-each
+-- on demand: slow_path = extend-slow
 local function has_token(record, token)
   local found = string.match(record or '', '^[%d,-]+ (%d+) ')
   return found and (not token or found == token)

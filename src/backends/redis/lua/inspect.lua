@@ -12,7 +12,7 @@
 -- Reply 'now|state|next cursor|next cursor|holders|waiters': 'id expiry slots token label group
 --       charged;…' and 'id lives tag arrival ttl label priority weight group costs;…', without what
 --       follows the labels where there is nothing of it. lives: 1 or 0. tag: of a head, see
---       order.lua; p where the request is parked, else empty. state: see close.lua
+--       fair-order.lua; p where the request is parked, else empty. state: see close.lua
 -- Cost  O(page)
 
 -- include: time keys

@@ -18,12 +18,12 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time keys
--- on demand: usual_path = give-one
--- on demand: rarer_paths = settle-spent
+-- on demand: usual_path = release-usual
+-- on demand: settle_or_slow = settle-spent
 local call = redis.call
 -- The usual case of a limit of 1: no request waits, and this ticket is the only one and live. Else
--- nil, and for give-one.lua the number of tickets, of which none has expired, the state and the
--- ticket's record.
+-- nil, and for release-usual.lua the number of tickets, of which none has expired, the state and
+-- the ticket's record.
 local function release_mutex(tickets, info, id, live)
   local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
   local state, record = found[1], found[2]
@@ -86,12 +86,12 @@ while args[at] do
       run = run or { inbox = args[1], now = now_text, limit = limit }
       if record then
         usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, held, state, record, spent and spent[1], rarer_paths)
+        reply = usual(tickets, info, text, run, held, state, record, spent and spent[1], settle_or_slow)
       end
     end
     if not reply then
       if not slow then
-        local _, slow_path = rarer_paths()
+        local _, slow_path = settle_or_slow()
         slow = slow_path()
       end
       reply = slow(tickets, info, ids or { text }, run, spent)

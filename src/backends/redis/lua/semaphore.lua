@@ -10,13 +10,13 @@
 -- queue     sorted set: ids of the requests without options -> arrival
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
--- flows:9 … flows:0, flow:…   sorted sets, see order.lua
+-- flows:9 … flows:0, flow:…   sorted sets, see fair-order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
 -- capped    sorted set: 'priority group' of a flow at the cap -> priority
 --
 -- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
 -- (text), limit (text; '0': not known).
--- include: keys rooms records caps rate order recount queue expired-tickets
+-- include: keys lazy-tables records caps rate fair-order lost-keys serve-queue expired-tickets
 
 -- A word of the state, such as 'queue' or 'top:9', see close.lua.
 local function read_word(s, known, word, value)
@@ -65,7 +65,7 @@ local function open(tickets, info, run, ids)
     caps.count_all(s)
   end
   if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top then
-    recount.mend(s)
+    rebuild.lost_keys(s)
   end
   if s.cap and s.cap_till ~= '' and s.cap_till + 0 <= s.now then
     order.use_cap(s, nil)

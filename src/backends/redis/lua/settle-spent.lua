@@ -1,8 +1,9 @@
--- Fragment of release.lua: a ticket has spent more or less than it was charged.
+-- Fragment of release.lua: a usual case: a ticket has spent more or less than it was charged.
 -- include: gcra
--- on demand: slow_path = give-back
+-- on demand: slow_path = release-slow
 
--- The state behind the limit, with the budgets settled. Nil if the slow path has more to write.
+-- `more`: the words of the state after the limit. Gives these words with the budgets settled, or
+-- nil if the slow path must settle: the keys must then live longer.
 local function settle_spent(more, record, spent, now)
   local charged, is_sure = string.match(record, '^.* (.*)$'), true
   local settled = string.gsub(more, ' budget:([^,]+),(%S+)', function(name, text)

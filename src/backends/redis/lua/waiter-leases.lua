@@ -1,6 +1,6 @@
--- Fragment of requests.lua: with its lease all requests of a client count.
--- room: leases
--- include: rooms queue
+-- Fragment of acquire-slow.lua: with its lease all requests of a client count.
+-- lazy table: leases
+-- include: lazy-tables serve-queue
 -- Drops the requests of dead clients, so that the others can be counted.
 local function sweep(s)
   local records = redis.call('HGETALL', s.requests)
@@ -24,14 +24,14 @@ end
 -- leaves word for the next caller with a bound, by a lease without a client, '.'. (At maxmemory a
 -- script may add once it has removed.)
 function leases.renew(s, is_sure)
-  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
+  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.max_waiting and '-inf' or '(0', text_of(s.now)) > 0
   local known, till = redis.call('ZSCORE', s.clients, s.client), s.now + WAITER_LEASE_US
   if (is_sure or known) and (known or 0) + 0 < till then
     redis.call('ZADD', s.clients, text_of(till), s.client)
   end
   s.alive[s.client] = nil
   s.touched[s.clients], s.touched[s.requests], s.touched[s.parked] = true, true, s.parks and true
-  if dropped and s.most then
+  if dropped and s.max_waiting then
     sweep(s)
   elseif dropped then
     redis.call('ZADD', s.clients, '0', SIGN)

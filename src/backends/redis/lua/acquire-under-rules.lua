@@ -1,7 +1,7 @@
 -- Fragment of acquire.lua: a permit is free, no request waits, and a rate, budgets and a cap are
 -- all that is in use. Nil if a request must wait, or the slow path has more to write.
 -- include: gcra
--- on demand: slow_paths = requests
+-- on demand: slow_paths = acquire-slow
 
 -- The id that a text asks for, its group, its prices, and the terms that the caller names, all by
 -- the names of budgets: '' is the rate.

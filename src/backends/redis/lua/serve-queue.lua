@@ -2,8 +2,8 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- room: queue
--- include: rooms grant order recount
+-- lazy table: queue
+-- include: lazy-tables grant fair-order lost-keys
 
 -- With its lease all requests of a client count.
 function queue.is_alive(s, client)
@@ -19,7 +19,7 @@ function queue.leave(s, r, is_granted)
   s.waiting = s.waiting - 1
   local is_parked = s.parks and redis.call('ZREM', s.parked, r.id) == 1
   if not is_parked and not order.leave(s, r, is_granted) then
-    recount.queue(s)
+    rebuild.queue(s)
   end
 end
 
@@ -63,7 +63,7 @@ end
 -- for whatever, where there is a rate or a budget.
 function queue.serve(s, own)
   if s.is_torn then
-    recount.queue(s)
+    rebuild.queue(s)
   end
   unpark(s)
   s.turn, s.head = nil, nil
@@ -72,7 +72,7 @@ function queue.serve(s, own)
     if r == nil then
       return nil
     elseif not r then
-      recount.queue(s)
+      rebuild.queue(s)
     elseif not queue.is_alive(s, r.client) then
       s.moved = true
       queue.leave(s, r)

@@ -1,7 +1,7 @@
 -- Fragment of release.lua: usual cases besides the highest slots. No ticket has expired, and each
 -- has one permit. A function gives nil if its case does not apply.
 -- include: notify
--- on demand: lower_slots = lower-slots
+-- on demand: lower_slots = release-lower-slot
 
 -- Writes the ticket of `id` under the id of `head`. `follows`: others wait.
 local function change_hands(tickets, info, queue, requests, id, head, record, state, expires, follows)
@@ -50,7 +50,7 @@ local function hand_over(tickets, info, id, run, slot, state)
 end
 
 -- `held`: false if tickets have expired; `record`: the ticket's; `spent`: of budgets, or nil.
-local function give_one(tickets, info, id, run, held, state, record, spent, rarer_paths)
+local function give_one(tickets, info, id, run, held, state, record, spent, settle_or_slow)
   local slot, limit, rest = string.match(record, '^(%d+) '), run.limit, string.sub(state, 18)
   if not slot or not held or state < string.sub(run.now, 1, 6) then
     return nil
@@ -59,7 +59,7 @@ local function give_one(tickets, info, id, run, held, state, record, spent, rare
   elseif string.sub(rest, 1, #limit) == limit then
     local more = string.sub(rest, #limit + 1)
     if spent and more ~= '' then
-      local settle_spent = rarer_paths()
+      local settle_spent = settle_or_slow()
       more = settle_spent(more, record, spent, run.now + 0)
     end
     return more and lower_slots()(tickets, info, id, run, slot, state, held, more, record)

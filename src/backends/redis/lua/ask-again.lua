@@ -1,10 +1,11 @@
--- Fragment of requests.lua: when a caller that waits should ask again.
--- room: turns
--- include: rooms records rate order waiter-leases
+-- Fragment of acquire-slow.lua: when a caller that waits should ask again.
+-- lazy table: ask_again
+-- include: lazy-tables records rate fair-order waiter-leases
 
--- When the caller should ask for its first request. By arrival each request before it takes a
--- permit at least. Other requests may still come before it, or their clients have died: the client
--- of the head asks in time, and other clients some time after, if no message has come by then.
+-- When the caller should ask for its first request. The client of the head asks when the rate
+-- allows the head. In an order of arrival each request before the caller's takes one permit of the
+-- rate first. Another client asks some time after the head at the latest, if no message has come by
+-- then: the head's client may have died.
 local function turn_of(s, id)
   local head = rates.pay_time(s, s.turn, 0)
   if s.turn.client == s.client then
@@ -19,7 +20,7 @@ end
 -- If the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need to
 -- ask before, and its lease lasts until then. Else the expiry of the next ticket. `id`: of
 -- the caller's first request that waits.
-function turns.nearest(s, id)
+function ask_again.time(s, id)
   if s.turn then
     local turn = math.ceil(turn_of(s, id))
     leases.keep(s, turn + WAITER_LEASE_US)

@@ -1,8 +1,8 @@
--- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. It is
--- made again from the others as far as these allow. A ticket counts only with its record, and the
--- other way round; the records in `requests` are the truth of the queue.
--- room: recount
--- include: rooms records free-slots caps order
+-- Fragment of the slow paths: makes a missing key again from the other keys, as far as these allow.
+-- The key was deleted, evicted or lost, or has expired. A ticket counts only with its record, and
+-- a record only with its ticket; the records in `requests` are the truth of the queue.
+-- lazy table: rebuild
+-- include: lazy-tables records free-slots caps fair-order
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)
@@ -14,7 +14,7 @@ local function check_layout(s)
 end
 
 -- A slot is free if no ticket has it.
-local function recount_slots(s)
+local function rebuild_slots(s)
   local records, used, top = redis.call('HGETALL', s.info), {}, 0
   for i = 1, #records, 2 do
     local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
@@ -34,7 +34,7 @@ local function recount_slots(s)
 end
 
 -- If leases are lost, every waiting request counts for the time of a lease.
-function recount.queue(s)
+function rebuild.queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
   redis.call('DEL', s.queue, s.parked, s.capped_flows)
@@ -74,7 +74,7 @@ local function has_queue(s)
 end
 
 -- Makes lost keys again. Without `tickets` or `info` no ticket is left.
-function recount.mend(s)
+function rebuild.lost_keys(s)
   local is_lost = redis.call('EXISTS', s.tickets, s.info) ~= (s.state and 2 or 0)
   if is_lost then
     check_layout(s)
@@ -83,11 +83,11 @@ function recount.mend(s)
   elseif not s.state then
     redis.call('DEL', s.slots, s.groups)
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
-    recount_slots(s)
+    rebuild_slots(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
-    recount.queue(s)
+    rebuild.queue(s)
   elseif is_lost then
-    order.lead_all_again(s)
+    order.unblock_all(s)
   end
 end

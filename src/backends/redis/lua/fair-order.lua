@@ -1,7 +1,7 @@
 -- Fragment of the slow paths: which request is next, by priority, then fair shares, then arrival.
 -- A flow has the requests of one priority and one group by arrival, and its first is its head.
--- Heads alone have a tag: virtual time when the request becomes the head, and its cost, a million
--- for each permit, divided by the weight. The head with the lowest tag is next, and its grant moves
+-- Heads alone have a tag: virtual time when the request becomes the head + 1e6 × permits / weight,
+-- which is its cost. The head with the lowest tag is next, and its grant moves
 -- the virtual time of its priority to that tag: self-clocked fair queueing (Golestani, INFOCOM
 -- 1994). A head that leaves without a grant hands its start, the tag without the cost, to the next
 -- of its flow, and nothing is kept of a flow that does not wait.
@@ -9,8 +9,8 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- room: order
--- include: rooms keys records caps rate
+-- lazy table: order
+-- include: lazy-tables keys records caps rate
 function order.heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
 end
@@ -48,7 +48,7 @@ local function as_capped(r)
 end
 
 -- The first request of a flow becomes its head, if its group has room for it.
-local function lead(s, r, start)
+local function tag_head(s, r, start)
   s.times[r.priority] = s.times[r.priority] or 0
   if not s.cap or caps.has_room(s, r) then
     s.touched[r.heads] = true
@@ -60,26 +60,26 @@ local function lead(s, r, start)
 end
 
 -- A flow whose group may have room again. `name`: see as_capped.
-local function lead_again(s, name)
+local function tag_again(s, name)
   local priority, group = string.match(name, '^(%d) (.*)$')
   local capped = redis.call('ZREM', s.capped_flows, name) == 1
   local r = capped and order.first_of(s, order.flow_of(s, priority + 0, group))
   if r then
-    lead(s, r, s.times[r.priority] or 0)
+    tag_head(s, r, s.times[r.priority] or 0)
   end
   s.is_torn = s.is_torn or capped and not r
 end
 
 -- Permits of the group came back.
-function order.lead_group(s, group)
+function order.unblock_group(s, group)
   for priority in pairs(s.times) do
-    lead_again(s, text_of(priority) .. ' ' .. group)
+    tag_again(s, text_of(priority) .. ' ' .. group)
   end
 end
 
-function order.lead_all_again(s)
+function order.unblock_all(s)
   for _, name in ipairs(s.capped and redis.call('ZRANGE', s.capped_flows, '0', '-1') or {}) do
-    lead_again(s, name)
+    tag_again(s, name)
   end
 end
 
@@ -92,7 +92,7 @@ end
 local function begin_order(s)
   local head = not next(s.times) and order.first_of(s, s.queue)
   if head then
-    lead(s, head, 0)
+    tag_head(s, head, 0)
   end
 end
 
@@ -107,7 +107,7 @@ function order.use_cap(s, cap, till)
     redis.call('DEL', s.groups)
   end
   if before and (not cap or cap > before) then
-    order.lead_all_again(s)
+    order.unblock_all(s)
   end
 end
 
@@ -126,12 +126,12 @@ function order.join(s, r)
   if not is_ordered then
     return
   elseif not head then
-    lead(s, r, s.times[r.priority] or 0)
+    tag_head(s, r, s.times[r.priority] or 0)
   elseif r.arrival .. r.id < head.arrival .. head.id then
     local tag = redis.call('ZSCORE', r.heads, order.as_head(head))
     redis.call('ZREM', r.heads, order.as_head(head))
     redis.call('ZREM', s.capped_flows, as_capped(r))
-    lead(s, r, tag and tag - head.cost or s.times[r.priority] or 0)
+    tag_head(s, r, tag and tag - head.cost or s.times[r.priority] or 0)
   end
 end
 
@@ -165,7 +165,7 @@ function order.leave(s, r, is_granted)
   redis.call('ZREM', r.heads, order.as_head(r))
   local follower = order.first_of(s, r.flow)
   if follower then
-    lead(s, follower, start)
+    tag_head(s, follower, start)
   elseif redis.call('ZCARD', r.heads) == 0 and not has_capped(s, r.priority) then
     s.times[r.priority] = nil
   end
@@ -188,7 +188,7 @@ local function first_head(s, priority)
       return r
     end
     redis.call('ZREM', heads, found[1])
-    lead(s, r, 0)
+    tag_head(s, r, 0)
   until false
 end
 

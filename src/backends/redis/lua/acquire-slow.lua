@@ -1,10 +1,10 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore waiter-leases queue-position close turns name-rules
+-- include: semaphore waiter-leases queue-position close ask-again name-rules
 
 -- The requests of a text, see acquire.lua.
 local function parse(text)
-  local list, kinds, arrivals, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
-  local first, asked = string.byte(text), { kinds = kinds, most = tonumber(most), rules = rules or '' }
+  local list, kinds, arrivals, orders, max_waiting, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
+  local first, asked = string.byte(text), { kinds = kinds, max_waiting = tonumber(max_waiting), rules = rules or '' }
   if first == LIST then
     asked.ids = cjson.decode(list or text)
     asked.arrivals, asked.orders = cjson.decode(arrivals or '[]'), cjson.decode(orders or '[]')
@@ -55,10 +55,10 @@ end
 -- Whether the queue is full once the requests of dead clients are gone. Requests that the caller
 -- left long ago count as dead, too, unless it asks for them again.
 local function is_full(s)
-  if s.most and s.waiting >= s.most then
+  if s.max_waiting and s.waiting >= s.max_waiting then
     leases.renew(s, s.arrived)
   end
-  return s.most and s.waiting >= s.most
+  return s.max_waiting and s.waiting >= s.max_waiting
 end
 
 -- The verdict on a request that does not wait yet. If a queue waits, the request joins it to find
@@ -116,7 +116,7 @@ local function acquire(tickets, info, text, run)
   local asked = parse(text)
   local ids = asked.ids
   local s, verdicts, waits = open(tickets, info, run, ids), {}, nil
-  s.most = asked.most
+  s.max_waiting = asked.max_waiting
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
@@ -145,7 +145,7 @@ local function acquire(tickets, info, text, run)
     end
   end
   local reply = close(s, table.concat(verdicts, ';'), waits)
-  return waits and reply .. turns.nearest(s, waits.id) or reply
+  return waits and reply .. ask_again.time(s, waits.id) or reply
 end
 
 return acquire, is_free

@@ -1,5 +1,5 @@
--- Fragment of give-one.lua: no request waits, and the ticket leaves its slot to the next. Nil where
--- more than a rate, budgets and a cap is in use, or a key is lost.
+-- Fragment of release-usual.lua: no request waits, and the ticket leaves its slot to the next. Nil
+-- where more than a rate, budgets and a cap is in use, or a key is lost.
 
 -- The ticket with the last slot before `top` goes, and `top` sinks below the free slots beneath it.
 -- Over at most 100 of them, and no ranges.
