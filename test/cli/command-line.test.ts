@@ -223,10 +223,10 @@ describe('the command line', () => {
   });
 
   it('says of any error what can be read', () => {
-    const both = ['connect ECONNREFUSED ::1:6379', 'connect ECONNREFUSED 127.0.0.1:6379'];
+    const messages = ['connect ECONNREFUSED ::1:6379', 'connect ECONNREFUSED 127.0.0.1:6379'];
     const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
     for (const [error, text] of [
-      [new AggregateError(both.map((text) => new Error(text))), both.join('; ')],
+      [new AggregateError(messages.map((message) => new Error(message))), messages.join('; ')],
       [new RangeError(), 'RangeError'],
       ['text', 'text'],
       [Object.assign(new Error('80EC:error:0A00045C\n'), openssl), `TLS: ${openssl.reason}`],

@@ -31,7 +31,7 @@ import { newClientId, parseTicketId, ticketId } from '../../src/backends/ticket-
 
 const HELP = '; see: npx redsem help INVALID_ARGUMENT';
 
-function refusal(act: () => unknown): string {
+function refusalOf(act: () => unknown): string {
   try {
     act();
   } catch (error) {
@@ -51,7 +51,7 @@ it('a client of another kind is refused, and the message names the supported cli
     [{ eval: () => {}, evalsha: () => {} }, 'an object, without events: over HTTP?'],
     [new GlideClient(), 'an object of class GlideClient: Valkey GLIDE is not supported'],
   ] as const) {
-    const text = refusal(() => new Semaphore(client as never, 'x', { limit: 1 }));
+    const text = refusalOf(() => new Semaphore(client as never, 'x', { limit: 1 }));
     expect(text)
       .to.match(/^TypeError: /)
       .and.include(`expected a client (${supported})`)
@@ -87,7 +87,7 @@ describe('options', () => {
   // The conformance cases show that each option refuses a wrong value by its name; these are the
   // words, and the bounds that depend on another option.
   it('have bounds, which a refusal names', () => {
-    const five = Object.fromEntries([...'abcde'].map((name) => [name, { amount: 1, per: 1 }]));
+    const five = Object.fromEntries('abcde'.split('').map((name) => [name, { amount: 1, per: 1 }]));
     for (const [given, message] of [
       [{ limit: 0 }, 'limit: expected an integer >= 1, got 0'],
       [{ ttl: 100, extendEvery: 51 }, 'extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51'],
@@ -121,7 +121,7 @@ describe('options', () => {
       [undefined, 'options: expected an object with a limit, got undefined'],
     ] as const) {
       const options = given && { limit: 1, ...given };
-      const text = refusal(() => Reflect.apply(resolveOptions, undefined, [options]));
+      const text = refusalOf(() => Reflect.apply(resolveOptions, undefined, [options]));
       expect(text).to.match(/^(?:Type|Range)Error: /);
       expect(text.replace(/^\w+: /, '')).to.equal(message + HELP);
     }
@@ -141,7 +141,7 @@ describe('options', () => {
     for (const part of [{ group: 'a' }, { priority: 2 }]) {
       expect(resolveAcquire(part).order).to.deep.equal({ ...byDefault, ...part });
     }
-    expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.match(
+    expect(refusalOf(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.match(
       /^TypeError: timeout: expected a number of milliseconds or an options object, got "5"/,
     );
   });
@@ -158,8 +158,8 @@ describe('options', () => {
       [[1], 'TypeError: cost: expected an object by names of budgets, got an array'],
     ] as const) {
       const refused = new RegExp(`^${message.replace(/[()]/g, '.')}`);
-      expect(refusal(cost(given))).to.match(refused);
-      expect(refusal(() => resolveTry({ cost: given as never }, budgets))).to.match(refused);
+      expect(refusalOf(cost(given))).to.match(refused);
+      expect(refusalOf(() => resolveTry({ cost: given as never }, budgets))).to.match(refused);
     }
   });
 
@@ -175,7 +175,7 @@ describe('options', () => {
       [{ group: 'a', weight: 2 }, 'TypeError: weight: expected no option of this name'],
       [{ timeout: 0 }, 'TypeError: timeout: expected no option of this name'],
     ] as const) {
-      expect(refusal(() => Reflect.apply(resolveTry, undefined, [wrong]))).to.include(message);
+      expect(refusalOf(() => Reflect.apply(resolveTry, undefined, [wrong]))).to.include(message);
     }
   });
 
@@ -195,7 +195,7 @@ describe('options', () => {
       maxQueueSize: 'did you mean maxWaiting?',
       tenantId: 'did you mean group, an option of acquire?',
     })) {
-      expect(refusal(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
+      expect(refusalOf(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
         `TypeError: ${option}: expected no option of this name (${hint}), got undefined${HELP}`,
       );
     }
@@ -240,7 +240,7 @@ describe('options', () => {
       'nam: .*did you mean name': () => keyed({ limit: 1, nam: 'a' }),
       'name: expected no colon': () => keyed({ limit: 1, name: 'a:b' }),
     })) {
-      expect(refusal(make)).to.match(new RegExp(`^(?:Type|Range)Error: ${message}`));
+      expect(refusalOf(make)).to.match(new RegExp(`^(?:Type|Range)Error: ${message}`));
     }
   });
 
