@@ -13,7 +13,7 @@ export interface ListOptions {
 }
 
 /** How long one page may take, in milliseconds. */
-const PAGE_TIMEOUT_MS = 5000;
+const callTimeoutMs = 5000;
 
 /**
  * The names of all semaphores that were used within a day, each once, in no order. redsem reads
@@ -34,8 +34,8 @@ export function listSemaphores(
 
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
-  const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
-  const patience = { clock, retry: resolveRetry({}), timeoutMs: PAGE_TIMEOUT_MS, isRetryable };
+  const client = { isRetryable: (error: unknown) => backend.isRetryable?.(error) ?? true };
+  const subject = { clock, options: { retry: resolveRetry({}) }, callTimeoutMs, client };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined) {
     throw new BackendError(
@@ -46,7 +46,7 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   let page: NamePage = { names: [], cursor: '' };
   const list = () => listNames(prefix, page.cursor);
   do {
-    page = await retryUntilDeadline(patience, 'listing semaphores', list);
+    page = await retryUntilDeadline(subject, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;
       known.add(name);

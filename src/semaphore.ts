@@ -393,7 +393,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
-    this.#link.waiters.listener = {
+    this.#link.listener = {
       onOutage: (cause) => {
         const what = isUnreachable(cause) ? 'cannot reach Redis' : 'the backend fails';
         const waits = `acquire() of ${JSON.stringify(this.name)} waits, and no call has succeeded for 5 s`;

@@ -1,6 +1,8 @@
-interface Fan {
-  readonly listeners: Set<() => void>;
-  readonly onAbort: () => void;
+/** The listeners of one signal: it hears of its end. */
+class Fan extends Set<() => void> {
+  handleEvent(): void {
+    for (const listener of this) listener();
+  }
 }
 
 const fans = new WeakMap<AbortSignal, Fan>();
@@ -11,23 +13,11 @@ const fans = new WeakMap<AbortSignal, Fan>();
  * long-lived signal has more than ten.
  */
 export function onceAborted(signal: AbortSignal, listener: () => void): () => void {
-  const { listeners, onAbort } = fans.get(signal) ?? newFan(signal);
-  listeners.add(listener);
-  return () => {
-    if (!listeners.delete(listener) || listeners.size > 0) return;
-    fans.delete(signal);
-    signal.removeEventListener('abort', onAbort);
-  };
-}
-
-function newFan(signal: AbortSignal): Fan {
-  const listeners = new Set<() => void>();
-  const onAbort = (): void => {
-    fans.delete(signal);
-    for (const each of listeners) each();
-  };
-  const fan = { listeners, onAbort };
+  const fan = fans.get(signal) ?? new Fan();
   fans.set(signal, fan);
-  signal.addEventListener('abort', onAbort, { once: true });
-  return fan;
+  if (fan.size === 0) signal.addEventListener('abort', fan, { once: true });
+  fan.add(listener);
+  return () => {
+    if (fan.delete(listener) && fan.size === 0) signal.removeEventListener('abort', fan);
+  };
 }

@@ -1,12 +1,5 @@
 import { checkBudgetRoom } from '../arguments/resolve.js';
-import type {
-  AddPermitsReply,
-  Backend,
-  ChangeCall,
-  ChangeReply,
-  InspectReply,
-  Rate,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';
 import { instant } from '../time/clock.js';
@@ -15,10 +8,10 @@ import { retryUntilDeadline } from './retry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';
-type Method<M extends Change> = Required<Backend>[M];
-type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof ChangeCall> };
+type Method<M extends Change> = Required<port.Backend>[M];
+type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof port.ChangeCall> };
 type Replies = { [M in Change]: Awaited<ReturnType<Method<M>>> };
-type Changes = { [M in Change]?: (call: ChangeCall & Fields[M]) => Promise<Replies[M]> };
+type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => Promise<Replies[M]> };
 
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
@@ -39,7 +32,7 @@ export class Admin {
   }
 
   /** `budget`: the name of a budget, which changes in place of the rate. */
-  async setRate(newRate: Rate | undefined, budget?: string): Promise<void> {
+  async setRate(newRate: port.Rate | undefined, budget?: string): Promise<void> {
     const { name, options } = this.#link;
     // The server knows the own budgets only after an acquire.
     const own = Object.keys((newRate && options.budgets) ?? {});
@@ -53,7 +46,7 @@ export class Admin {
     await this.#change('setGroupLimit', 'setting the group limit of', { newGroupLimit });
   }
 
-  async addPermits(delta: number): Promise<AddPermitsReply> {
+  async addPermits(delta: number): Promise<port.AddPermitsReply> {
     // Of the change, which is made once however often it is sent.
     const id = this.#link.client.newId(1);
     const { reply } = await this.#change('addPermits', 'changing the limit of', { delta, id });
@@ -76,17 +69,17 @@ export class Admin {
     link.permits.set(newId, lease);
     lease.publishGrant(undefined, 0);
     // A call that ran twice found the ticket under its new id already.
-    if (ticket.before !== newId) client.find(key, ticket.before)?.lose?.('missing');
+    if (ticket.before !== newId) client.find(key.name, ticket.before)?.lose?.('missing');
     return lease;
   }
 
   async revoke(id: string): Promise<boolean> {
     const { reply } = await this.#change('revoke', 'revoking a ticket of', { id });
-    if (reply.revoked) this.#link.client.find(this.#link.key, id)?.lose?.('revoked');
+    if (reply.revoked) this.#link.client.find(this.#link.name, id)?.lose?.('revoked');
     return reply.revoked;
   }
 
-  async inspect(): Promise<InspectReply> {
+  async inspect(): Promise<port.InspectReply> {
     const { rate, budgets, groupLimit } = this.#link.options;
     const reply = await this.#retried('inspecting', () =>
       this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
@@ -97,19 +90,25 @@ export class Admin {
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
   async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
-    const { call, client, clock, callTimeoutMs, serverClock } = this.#link;
+    const { call, client, clock, callTimeoutMs, serverClock, key, name } = this.#link;
     const backend: Changes = client.backend;
-    if (backend[method] === undefined) throw this.#unable(method);
+    const change = backend[method]?.bind(backend);
+    if (change === undefined) {
+      throw new BackendError(
+        `${method} of ${JSON.stringify(name)} is not available: this backend has no ${method}, nor have several independent masters`,
+        undefined,
+        key,
+      );
+    }
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
       const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
-      const reply = await backend[method]?.({ ...call, notAfter, ...fields });
-      if (reply === undefined) throw this.#unable(method);
+      const reply = await change({ ...call, notAfter, ...fields });
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
-      const { late }: ChangeReply = reply;
+      const { late }: port.ChangeReply = reply;
       if (late === true) {
         throw new Error('the call reached the server after its deadline and was refused');
       }
@@ -118,19 +117,7 @@ export class Admin {
   }
 
   #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
-    const isRetryable = (error: unknown): boolean => client.isRetryable(error);
-    const { signal } = this.closing;
-    const patience = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
-    return retryUntilDeadline(patience, `${what} ${JSON.stringify(subject.name)}`, call);
-  }
-
-  #unable(method: string): BackendError {
-    const { key, name } = this.#link;
-    return new BackendError(
-      `${method} of ${JSON.stringify(name)} is not available: this backend has no ${method}, nor have several independent masters`,
-      undefined,
-      key,
-    );
+    const about = `${what} ${JSON.stringify(this.#link.name)}`;
+    return retryUntilDeadline(this.#link, about, call, this.closing.signal);
   }
 }

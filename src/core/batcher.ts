@@ -45,16 +45,15 @@ export interface Owner {
   onReplyLost?(): void;
 }
 
-/** The items of one owner that leave with its next call. Written by the batcher alone. */
-export interface Bundle<O, I> {
-  readonly owner: O;
-  items: I[];
-}
-
 /** The items of one owner in one call. */
 export interface Share<O, I> {
   readonly owner: O;
   readonly items: readonly I[];
+}
+
+/** The items of one owner that leave with its next call. Written by the batcher alone. */
+export interface Bundle<O, I> extends Share<O, I> {
+  items: I[];
 }
 
 /** One of the calls of the backend's port. */
@@ -128,13 +127,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   add(bundle: Bundle<O, I>, item: I): void {
-    if (bundle.items.length === 0) this.#gather(bundle);
+    if (bundle.items.length === 0) {
+      this.#flushSoon();
+      this.#gathered = added(this.#gathered, bundle);
+    }
     bundle.items = added(bundle.items, item);
-  }
-
-  #gather(bundle: Bundle<O, I>): void {
-    this.#flushSoon();
-    this.#gathered = added(this.#gathered, bundle);
   }
 
   // After a reply, too, on the next tick: by then its callers have added their next items.
@@ -288,7 +285,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     const call = this.#newCall(instant(this.#host.clock), false);
     const again = leavingOf(items, call);
     if (again.length > 0) this.#send(call, [{ owner, items: again }]);
-    return again.length === items.length ? NONE : items.filter((item) => !again.includes(item));
+    const travelling = new Set(again);
+    return items.filter((item) => !travelling.has(item));
   }
 }
 
@@ -299,13 +297,10 @@ function added<T>(list: T[], one: T): T[] {
   return list;
 }
 
-/** Mostly all leave, and then no copy is made. */
+/** By index: an iterator costs a lone pair more. */
 function leavingOf<I extends Item<never>>(items: readonly I[], call: Call): readonly I[] {
-  let leaving: I[] | undefined;
-  for (let i = 0; i < items.length; i += 1) {
-    const item = items[i];
-    if (item?.joinCall(call) !== true) leaving ??= items.slice(0, i);
-    else leaving?.push(item);
-  }
-  return leaving ?? items;
+  let leaving: I[] = NONE;
+  for (let item = items[0], i = 1; item !== undefined; item = items[i++])
+    if (item.joinCall(call)) leaving = added(leaving, item);
+  return leaving;
 }

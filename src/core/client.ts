@@ -1,10 +1,9 @@
-import type { Backend, Call, PushedGrant, SemaphoreKey } from '../backends/backend.js';
-import { mapKeyOf } from '../backends/map-key.js';
+import type * as port from '../backends/backend.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
+import { Wakeup } from '../time/shared-timer.js';
 import type { Batchers } from './operations.js';
-import type { Inbox } from './inbox.js';
 import type { Permit, SemaphoreLink } from './semaphore-link.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -12,45 +11,84 @@ import { WeakGroups } from './weak-groups.js';
 const SEARCH_TIMEOUT_MS = 5000;
 
 /**
- * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
- * search, and the server has enough to do.
+ * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
+ * open another.
  */
-const SEARCH_PAUSE_MS = 20;
+const LINGER_MS = 10_000;
 
-const ofBackend = new WeakMap<Backend, WeakMap<Clock, Client>>();
+/** The same while it is connecting, which may keep the process alive. */
+const CONNECTING_LINGER_MS = 1000;
 
 /**
- * This process as one backend knows it: its name, its calls, which travel together whatever
- * semaphores they are of, and its semaphore objects, among which a grant finds its request by id.
+ * Between a subscription that was refused and the next one, in milliseconds. Waiters poll
+ * meanwhile, so this may be long: a user without the right to subscribe must cost the server
+ * little.
  */
-export class Client {
+const RESUBSCRIBE_DELAY_MS = 5000;
+
+/** This process as one backend knows it, whatever prefixes its semaphores have. */
+interface Identity {
   readonly name: string;
-  readonly backend: Backend;
+  lastNumber: number;
+  /** By prefix. Their semaphores, their subscriptions and their timers keep them alive. */
+  readonly clients: WeakGroups<Client>;
+}
+
+const ofBackend = new WeakMap<port.Backend, WeakMap<Clock, Identity>>();
+
+/**
+ * This process as one backend knows it under one prefix: its name, its calls, which travel together
+ * whatever semaphores they are of, and its semaphore objects, among which a grant finds its request
+ * by id. Grants are pushed by one subscription, which is made when a request first waits, and gone
+ * some time after the last waiter.
+ */
+export class Client implements port.GrantListener {
+  readonly name: string;
+  readonly backend: port.Backend;
   readonly clock: Clock;
-  /** By prefix. Their readers, their subscriptions and their timers keep them alive. */
-  readonly inboxes: WeakGroups<Inbox> = new WeakGroups();
+  readonly #prefix: string;
   /** By lane and time limit. Their semaphores keep them alive: on a cluster each has its own. */
   readonly batchers: WeakGroups<Batchers> = new WeakGroups();
   /** Its users, its handles and its timers keep a semaphore alive: unused names take no memory. */
   readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
-  #lastNumber = 0;
-  /**
-   * Map keys of the semaphores among whose tickets strays are searched for, one after the other.
-   */
+  readonly #identity: Identity;
+  /** Names of the semaphores among whose tickets strays are searched for, one after the other. */
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
+  /** Semaphores with requests that wait for a push. */
+  readonly #waiting = new Set<SemaphoreLink>();
+  #listening: port.Listening | undefined;
+  /** While requests wait it subscribes again, else it closes. */
+  readonly #alarm: Wakeup;
+  /** By the monotonic clock: when a subscription may be opened again. */
+  #opensAt = -Infinity;
+  /** Settles when all subscriptions that were given up have ended. */
+  #ended: Promise<void> = Promise.resolve();
+  /** The subscription is confirmed: grants are pushed. Written here alone. */
+  healthy = false;
+  #isInterrupted = false;
 
-  static of(backend: Backend, clock: Clock): Client {
-    const byClock = ofBackend.get(backend) ?? new WeakMap<Clock, Client>();
-    const client = byClock.get(clock) ?? new Client(backend, clock);
-    ofBackend.set(backend, byClock.set(clock, client));
-    return client;
+  static of(backend: port.Backend, clock: Clock, prefix: string): Client {
+    const byClock = ofBackend.get(backend) ?? new WeakMap<Clock, Identity>();
+    const identity = byClock.get(clock) ?? {
+      name: newClientId(clock.random?.bind(clock)),
+      lastNumber: 0,
+      clients: new WeakGroups<Client>(),
+    };
+    ofBackend.set(backend, byClock.set(clock, identity));
+    return identity.clients.one(prefix, () => new Client(backend, clock, prefix, identity));
   }
 
-  constructor(backend: Backend, clock: Clock) {
-    this.name = newClientId(clock.random?.bind(clock));
+  constructor(backend: port.Backend, clock: Clock, prefix: string, identity: Identity) {
+    this.#identity = identity;
+    this.name = identity.name;
     this.backend = backend;
     this.clock = clock;
+    this.#prefix = prefix;
+    this.#alarm = new Wakeup(clock, false, () => {
+      if (this.#waiting.size > 0) this.#listen();
+      else void this.close();
+    });
   }
 
   isRetryable(error: unknown): boolean {
@@ -58,59 +96,130 @@ export class Client {
   }
 
   newId(permits: number): string {
-    this.#lastNumber += 1;
-    return ticketId(this.name, this.#lastNumber, permits);
+    this.#identity.lastNumber += 1;
+    return ticketId(this.name, this.#identity.lastNumber, permits);
+  }
+
+  find(name: string, id: string): Permit | undefined {
+    const owner = this.semaphores.of(name).find(({ permits }) => permits.has(id));
+    return owner?.permits.get(id);
+  }
+
+  /** Requests of `link` wait for a push: opens the subscription if it is not open. */
+  add(link: SemaphoreLink): void {
+    if (this.#waiting.has(link)) return;
+    this.#alarm.stop();
+    this.#waiting.add(link);
+    this.#listen();
+  }
+
+  remove(link: SemaphoreLink): void {
+    if (!this.#waiting.delete(link) || this.#waiting.size > 0) return;
+    if (this.#listening === undefined) void this.close();
+    else this.#closeLater();
+  }
+
+  #closeLater(): void {
+    this.#alarm.stop();
+    const now = this.clock.monotonic();
+    this.#alarm.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
+  }
+
+  /** Ends the subscription, unless requests wait. */
+  async close(): Promise<void> {
+    if (this.#waiting.size > 0) return;
+    this.#alarm.stop();
+    this.healthy = false;
+    this.#giveUp();
+    await this.#ended;
+  }
+
+  #listen(): void {
+    if (this.#listening !== undefined) return;
+    const now = this.clock.monotonic();
+    if (now < this.#opensAt) return this.#alarm.wakeBy(this.#opensAt, now);
+    try {
+      this.#listening = this.backend.listen?.(this.name, this.#prefix, this);
+    } catch {
+      this.onFailed();
+    }
+  }
+
+  #giveUp(): void {
+    if (this.#listening === undefined) return;
+    // Without their results: each result would keep the results before it.
+    this.#ended = Promise.all([this.#ended, this.#listening.close()]).then(() => undefined);
+    this.#listening = undefined;
   }
 
   /**
    * Grants that were pushed, or came with a reply. Strays were given up, or were served before the
    * server lost data: they are given back.
    */
-  handOut(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
+  onGrants(grants: readonly port.PushedGrant[], name: string): void {
     for (const grant of grants) {
-      const permit = this.find(key, grant.id);
-      if (permit === undefined) this.#giveBack(key, grant.id);
+      const permit = this.find(name, grant.id);
+      if (permit === undefined) this.#giveBack(name, grant.id);
       else permit.takeGrant?.(grant);
     }
   }
 
-  find(key: SemaphoreKey, id: string): Permit | undefined {
-    const semaphores = this.semaphores.of(mapKeyOf(key));
-    return semaphores.find(({ permits }) => permits.has(id))?.permits.get(id);
+  onEnded(ended: readonly port.EndedTicket[], name: string): void {
+    for (const { id } of ended) this.find(name, id)?.onReportedGone?.();
+  }
+
+  onTurn(turn: port.PushedTurn, name: string): void {
+    this.find(name, turn.id)?.onTurn?.(turn);
+  }
+
+  onHealth(healthy: boolean): void {
+    const wasHealthy = this.healthy;
+    this.healthy = healthy && this.#listening !== undefined;
+    if (!healthy && this.#waiting.size === 0) return void this.close();
+    if (this.healthy && this.#waiting.size === 0) this.#closeLater();
+    // Each notification makes waiters poll as often as at first: not worth it without news.
+    if (!this.healthy && !wasHealthy) return;
+    const isBack = this.healthy && this.#isInterrupted;
+    this.#isInterrupted = !this.healthy;
+    // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
+    for (const link of this.semaphores.all()) link.onHealth(this.healthy, isBack);
+  }
+
+  onFailed(): void {
+    this.#opensAt = this.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
+    this.onHealth(false);
+    this.#giveUp();
+    if (this.#waiting.size > 0) this.#listen();
   }
 
   /**
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays({ key, limit }: Call): void {
-    const mapKey = mapKeyOf(key);
-    if (this.#searches.has(mapKey)) return;
-    this.#searches.add(mapKey);
-    this.#searched = this.#searched.then(async () => {
-      this.#searches.delete(mapKey);
-      try {
-        const inspecting = this.backend.inspect({ key, limit });
-        const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
-        for (const { id } of [...found.holders, ...found.waiters])
-          if (this.find(key, id) === undefined) this.#giveBack(key, id);
-      } catch {
-        // Each stray shows when it is granted, too.
-      }
-      return new Promise<void>((resolve) => {
-        this.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
-      });
-    });
+  searchStrays(call: port.Call): void {
+    if (this.#searches.has(call.key.name)) return;
+    this.#searches.add(call.key.name);
+    // After a search that fails each stray shows when it is granted, too.
+    this.#searched = this.#searched.then(() => this.#search(call)).catch(() => undefined);
   }
 
-  #giveBack(key: SemaphoreKey, id: string): void {
-    if (this.#made(id)) this.semaphores.of(mapKeyOf(key))[0]?.releases.giveBack(id);
+  async #search({ key, limit }: port.Call): Promise<void> {
+    const { name } = key;
+    this.#searches.delete(name);
+    const inspecting = this.backend.inspect({ key, limit });
+    const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
+    for (const { id } of [...found.holders, ...found.waiters])
+      if (this.find(name, id) === undefined) this.#giveBack(name, id);
+  }
+
+  #giveBack(name: string, id: string): void {
+    if (this.#made(id)) this.semaphores.of(name)[0]?.releases.giveBack(id);
   }
 
   /** Ids of adopted tickets were not made here. */
   #made(id: string): boolean {
     const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.name || number > this.#lastNumber) return false;
+    if (client !== this.name || number > this.#identity.lastNumber) return false;
     return id === ticketId(client, number, permits);
   }
 }

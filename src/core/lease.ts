@@ -6,7 +6,7 @@ import type { KeptLease } from '../backends/lease-keeper.js';
 import { HandleLostError, type LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
-import { elapsedSince, type Instant, instant, randomBy } from '../time/clock.js';
+import { elapsedSince, instant, randomBy } from '../time/clock.js';
 import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import type { Verdict } from './operations.js';
@@ -54,10 +54,8 @@ export class Lease extends Release {
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
   #window: ValidityWindow | undefined;
-  /** Its next extension has not left yet. */
-  #isGathering = false;
-  /** The call of its last extension, until that is answered. */
-  #extension: Call | undefined;
+  /** The call of its last extension, until that is answered; `gathering`: it has not left yet. */
+  #extension: Call | 'gathering' | undefined;
   /** How many extensions failed in a row. */
   #failures = 0;
   #callers: Caller[] | undefined;
@@ -157,15 +155,9 @@ export class Lease extends Release {
     return Math.max(due, this.#kept.left() - this.ttl + 1.5 * this.link.extendEvery);
   }
 
-  /** It is extended at that monotonic time, unless it was asked for earlier. */
-  #extendAt(at: number, now: number): void {
-    this.#dueAt = at;
-    this.#setBeat(now, this.remaining);
-  }
-
   #setBeat(now: number, remaining: number): void {
     const { beats } = this.link;
-    const dueIn = this.#isRenewing ? Infinity : this.#dueIn(now);
+    const dueIn = this.#extension === undefined ? this.#dueIn(now) : Infinity;
     if (remaining <= dueIn) beats.wakeBy(now + remaining, now);
     else beats.wakeAround(now + dueIn, now);
   }
@@ -184,19 +176,15 @@ export class Lease extends Release {
     // last extension failed.
     const isSteady = this.#kept === undefined && this.#failures === 0;
     const early = isSteady ? this.link.extendEvery / 2 : 0;
-    if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
+    if (this.#extension === undefined && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
       this.#getObserver()?.onExtended();
     this.#setBeat(now, remaining);
   }
 
-  get #isRenewing(): boolean {
-    return this.#isGathering || this.#extension !== undefined;
-  }
-
   renew(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
+    if (this.#extension === 'gathering') return;
+    this.#extension = 'gathering';
     this.link.batchers.renewals.add(this.link.toExtend, this);
   }
 
@@ -216,7 +204,6 @@ export class Lease extends Release {
 
   override joinCall(call: Call): boolean {
     if (call.operation !== 'extend') return super.joinCall(call);
-    this.#isGathering = false;
     this.#extension = call;
     for (const caller of this.#callers ?? []) caller.from = Math.min(caller.from, call.number);
     return this.stage === 'held';
@@ -224,54 +211,42 @@ export class Lease extends Release {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
-    this.#endExtension(call);
-    if (verdict === 'extended') this.#onExtended(call);
-    else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
-  }
-
-  #endExtension(call: Call): void {
     if (this.#extension === call) this.#extension = undefined;
+    // Under its id there may be another ticket by now, which has no holder.
+    const mayBeAnother = this.#isReportedGone && verdict === 'missing';
+    this.#isReportedGone = false;
+    if (verdict === 'extended') return this.#onExtended(call);
+    this.lose(verdict);
+    if (mayBeAnother) this.withdraw();
   }
 
   #onExtended(call: Call): void {
-    this.#isReportedGone = false;
     // It was extended after its holder had given up: its ticket has no holder any more.
     if (this.loss !== undefined) return this.withdraw();
     if (this.stage !== 'held') return;
-    this.#confirm(call.sent);
+    const { ttl, link } = this;
+    this.#isClaimed = true;
+    this.#failures = 0;
+    this.lastError = undefined;
+    // A late reply never shortens the validity.
+    if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
+      this.#window = { from: call.sent, duration: ttl };
     if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
-    this.#kept ??= this.link.keep?.(this);
+    this.#kept ??= link.keep?.(this);
     this.#getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.#extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
+    this.#dueAt = call.sent.monotonic + link.extendEvery;
+    this.#setBeat(link.clock.monotonic(), this.remaining);
     // A caller that asked after this call had left waits for the next.
     for (const { from, resolve } of this.#callers ?? []) if (from <= call.number) resolve();
     this.#callers = this.#callers?.filter(({ from }) => from > call.number);
   }
 
-  /** A late reply never shortens the validity. */
-  #confirm(sent: Instant): void {
-    const { ttl, link } = this;
-    this.#isClaimed = true;
-    this.#failures = 0;
-    this.lastError = undefined;
-    if (validityLeft(sent, ttl, link.clock) > this.#leftHere())
-      this.#window = { from: sent, duration: ttl };
-  }
-
-  #onGone(reason: 'missing' | 'revoked'): void {
-    const mayBeAnother = this.#isReportedGone && reason === 'missing';
-    this.#isReportedGone = false;
-    this.lose(reason);
-    // Under its id there may be another ticket by now, which has no holder.
-    if (mayBeAnother) this.withdraw();
-  }
-
   /** One failure is not loss: it is tried again after a pause. */
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
-    this.#endExtension(call);
+    if (this.#extension === call) this.#extension = undefined;
     const { clock, options, client } = this.link;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
@@ -279,7 +254,8 @@ export class Lease extends Release {
     this.#failures += 1;
     this.lastError = error;
     const now = clock.monotonic();
-    this.#extendAt(now + pause, now);
+    this.#dueAt = now + pause;
+    this.#setBeat(now, this.remaining);
     if (client.isRetryable(error)) return;
     const failure = this.link.failure('extending', error);
     this.#failCallers(() => failure);
@@ -336,17 +312,11 @@ export class Lease extends Release {
     const now = this.link.clock.monotonic();
     const wasHeld = this.stage === 'held';
     const remaining = wasHeld ? this.#left(now) : 0;
-    const about = telemetry.release.hasSubscribers ? this.#aboutRelease() : undefined;
     // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
     if (wasHeld) this.#stop(remaining > 0);
-    if (about !== undefined) {
-      released.then(
-        (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
-        (error: unknown) => telemetry.release.publish({ ...about, released: false, error }),
-      );
-    }
+    if (telemetry.release.hasSubscribers) this.#publishRelease(released);
     return released;
   }
 
@@ -398,10 +368,13 @@ export class Lease extends Release {
     telemetry.extend.publish({ name: this.name, id: this.id, error: safeCause(error) });
   }
 
-  #aboutRelease() {
+  #publishRelease(ended: Promise<boolean>): void {
     const { name, id } = this;
     const heldFor = this.link.clock.monotonic() - this.heldSince;
-    return { name, id, heldFor, lost: this.loss?.reason, overrun: this.#overrun() };
+    const about = { name, id, heldFor, lost: this.loss?.reason, overrun: this.#overrun() };
+    const publish = (released: boolean, error?: unknown): void =>
+      telemetry.release.publish({ ...about, released, error });
+    ended.then(publish, (error: unknown) => publish(false, error));
   }
 
   /**

@@ -1,13 +1,4 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  ExtendCall,
-  ExtendReply,
-  ReleaseCall,
-  ReleaseReply,
-  Reply,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
 import { Batcher, type Call, type Item, MOST_IDS, type Operation, type Share } from './batcher.js';
 import type { Client } from './client.js';
@@ -23,22 +14,23 @@ const MOST_RENEWALS = 500;
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 
 /** The kinds differ by their types. A boolean: whether a release found a live ticket. */
-export type Verdict = AcquireVerdict | ExtendVerdict | boolean;
+export type Verdict = port.AcquireVerdict | ExtendVerdict | boolean;
 
 type AcquireShare = Share<SemaphoreLink, Request>;
 type ExtendShare = Share<SemaphoreLink, Lease>;
 
 /** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
-  readonly acquires: Batcher<SemaphoreLink, Request, AcquireReply>;
-  readonly renewals: Batcher<SemaphoreLink, Lease, ExtendReply>;
-  readonly releases: Batcher<SemaphoreLink, Release, ReleaseReply>;
+  readonly acquires: Batcher<SemaphoreLink, Request, port.AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, Lease, port.ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, Release, port.ReleaseReply>;
   /** Semaphores of one lane are on one server. */
   readonly serverClock: ServerClock;
 }
 
 // Not written where they are used: each use would make a function.
-const idOf = ({ id }: { readonly id: string }): string => id;
+const idOf = ({ id }: Release): string => id;
+const timeoutOf = ({ callTimeoutMs }: Lease): number => callTimeoutMs;
 const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
 /** A request that waits already costs the server twice as much as a new one. */
 const addWeight = (sum: number, { arrival }: Request): number =>
@@ -46,25 +38,25 @@ const addWeight = (sum: number, { arrival }: Request): number =>
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
-  const acquire: Operation<SemaphoreLink, Request, AcquireReply> = {
+  const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
     name: 'acquire',
     mostIds: MOST_IDS,
     weightOf: (items) => items.reduce(addWeight, 0),
     run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
-  const extend: Operation<SemaphoreLink, Lease, ExtendReply> = {
+  const extend: Operation<SemaphoreLink, Lease, port.ExtendReply> = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
     run: (shares) => backend.extend(shares.map(extendCall)),
-    timeoutOf: (shares) => Math.min(...shares.map(shortestTimeout)),
+    timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
     deliver: answering(extended),
   };
-  const release: Operation<SemaphoreLink, Release, ReleaseReply> = {
+  const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
     name: 'release',
     mostIds: MOST_IDS,
     run: (shares) => backend.release(shares.map(releaseCall)),
-    deliver: answering(released),
+    deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
   };
   return {
     acquires: new Batcher(acquire, client, callTimeoutMs),
@@ -75,55 +67,45 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
 }
 
 /** Gives a reply to its owner, and each verdict to its item. */
-function answering<I extends Item<V>, R extends Reply, V>(
-  verdictOf: (reply: R, index: number, item: I) => V,
+function answering<I extends Item<V>, R extends port.Reply, V>(
+  verdictOf: (reply: R, index: number, item: I) => V | undefined,
 ) {
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
     for (let i = 0; i < items.length; i += 1) {
       const item = items[i];
-      item?.answer(verdictOf(reply, i, item), call);
+      const verdict = item && verdictOf(reply, i, item);
+      if (verdict === undefined) throw new Error('the backend gave no verdict');
+      item?.answer(verdict, call);
     }
   };
 }
 
-const answerAcquire = answering<Request, AcquireReply, AcquireVerdict>(verdictAt);
+const answerAcquire = answering(
+  ({ verdicts }: port.AcquireReply, index, _request: Request) => verdicts[index],
+);
 
-export function deliverAcquire(share: AcquireShare, reply: AcquireReply, call: Call): void {
+export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
   share.owner.askAgainAt = reply.askAgainAt;
   // A request that reports its position asks as often as others do.
   share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
   answerAcquire(share, reply, call);
 }
 
-function verdictAt({ verdicts }: AcquireReply, index: number): AcquireVerdict {
-  const verdict = verdicts[index];
-  if (verdict === undefined) throw new Error('the backend gave no verdict');
-  return verdict;
-}
-
-function extended(reply: ExtendReply, index: number, { id }: Lease): ExtendVerdict {
+function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {
   if (reply.extended[index] === true) return 'extended';
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function released(reply: ReleaseReply, index: number): boolean {
-  return reply.released[index] === true;
-}
-
-function shortestTimeout({ items }: ExtendShare): number {
-  return Math.min(...items.map(({ callTimeoutMs }) => callTimeoutMs));
-}
-
-function extendCall({ owner: { call, options }, items }: ExtendShare): ExtendCall {
+function extendCall({ owner: { call, options }, items }: ExtendShare): port.ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): ReleaseCall {
-  const { key, limit, client } = call;
+function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
+  const { key, limit, client } = call;
   return { key, limit, client, ids: items.map(idOf), spent };
 }
 
@@ -135,7 +117,7 @@ export function acquireCalls(
   shares: readonly AcquireShare[],
   now: number,
   callTimeoutMs: number,
-): AcquireCall[] {
+): port.AcquireCall[] {
   const serverNow = shares[0]?.owner.serverClock.latestIn(0);
   return shares.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);

@@ -1,11 +1,4 @@
-import type {
-  AcquireVerdict,
-  PushedGrant,
-  PushedTurn,
-  QueueProgress,
-  Ticket,
-  TicketRequest,
-} from '../backends/backend.js';
+import type * as port from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import { type ResolvedAcquire, tooManyPermits } from '../arguments/resolve.js';
@@ -31,13 +24,13 @@ export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedA
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements TicketRequest {
+export class Request extends Lease implements port.TicketRequest {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
   readonly permits: number;
-  readonly order: TicketRequest['order'];
-  readonly cost: TicketRequest['cost'];
+  readonly order: port.TicketRequest['order'];
+  readonly cost: port.TicketRequest['cost'];
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #forgetSignal: (() => void) | undefined;
@@ -51,7 +44,7 @@ export class Request extends Lease implements TicketRequest {
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
-  #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
+  #reported: { readonly progress: port.QueueProgress; readonly at: number } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(link: SemaphoreLink, params: AcquireParams) {
@@ -66,13 +59,11 @@ export class Request extends Lease implements TicketRequest {
     this.started = link.clock.monotonic();
     // A single try may take as long as one call.
     this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
-    this.outcome = new Promise((resolve) => {
-      this.#settleOutcome = resolve;
-    });
+    this.outcome = new Promise((resolve) => (this.#settleOutcome = resolve));
     link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
     this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
-    link.waiters.onStarted();
+    link.onRequest();
   }
 
   get asksProgress(): boolean {
@@ -109,26 +100,30 @@ export class Request extends Lease implements TicketRequest {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.link.waiters.noteReply();
-    this.#endCall(call);
-    this.#onVerdict(verdict, call);
-    this.link.waiters.schedule();
-  }
-
-  #endCall(call: Call): void {
+    if (!call.late) this.link.noteReply();
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
+    this.#onVerdict(verdict, call);
+    this.link.scheduleTry();
   }
 
-  #onVerdict(verdict: AcquireVerdict, call: Call): void {
-    this.link.waiters.isFailing = false;
-    if (!this.isPending) return this.#onLateVerdict(verdict);
+  #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
+    this.link.isFailing = false;
+    if (!this.isPending) {
+      // A later token: the ticket that is held was lost with the server's data.
+      if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
+        this.lose('missing');
+      return this.#withdrawUnheld();
+    }
     if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.refuse();
-    } else if (verdict.kind === 'over' || verdict.kind === 'full') {
+    } else if (verdict.kind === 'over') {
       // An earlier call of it that was not answered may yet come to queue it.
-      this.abandon(this.#refusal(verdict), 1);
+      this.abandon(tooManyPermits(this.name, this.permits, verdict.limit), 1);
+    } else if (verdict.kind === 'full') {
+      const { maxWaiting: limit = 0 } = this.link.options;
+      this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
       this.arrival = verdict.arrival;
       if (verdict.progress !== undefined) this.#report(verdict.progress);
@@ -136,45 +131,38 @@ export class Request extends Lease implements TicketRequest {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.link.waiters.isFailing = true;
+      this.link.isFailing = true;
       this.#park();
     }
   }
 
   /**
-   * A reply for a request that is decided already: granted, timed out or aborted. The backend may
-   * still hold a ticket or a request under its id: these are withdrawn, unless the ticket is held.
+   * After a call of a request that is decided already: granted, timed out or aborted. The backend
+   * may still hold a ticket or a request under its id.
    */
-  #onLateVerdict(verdict: AcquireVerdict): void {
-    // A later token: the ticket that is held was lost with the server's data.
-    if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
-      this.lose('missing');
-    this.#withdrawUnheld();
-  }
-
   #withdrawUnheld(): void {
     if (this.stage !== 'held') this.withdraw();
   }
 
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'acquire') return super.fail(error, call);
-    this.#endCall(call);
+    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onError(error);
-    if (this.isPending) this.link.waiters.noteFailure(call.sent.monotonic, error);
-    this.link.waiters.schedule();
+    if (this.isPending) this.link.noteFailure(call.sent.monotonic, error);
+    this.link.scheduleTry();
   }
 
   #onError(error: unknown): void {
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.#withdrawUnheld();
-    this.link.waiters.isFailing = true;
+    this.link.isFailing = true;
     this.lastError = error;
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
     else this.abandon(this.#timeoutError());
   }
 
-  #report(progress: QueueProgress): void {
+  #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
     const now = this.link.clock.monotonic();
     const { position, waiting } = progress;
@@ -196,12 +184,11 @@ export class Request extends Lease implements TicketRequest {
     if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    const { waiters } = this.link;
-    if (this.isPending) waiters.inbox.add(waiters);
+    if (this.isPending) this.link.client.add(this.link);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
-  override takeGrant(grant: PushedGrant): void {
+  override takeGrant(grant: port.PushedGrant): void {
     if (!this.isPending) return super.takeGrant(grant);
     const { client, serverClock } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
@@ -210,28 +197,26 @@ export class Request extends Lease implements TicketRequest {
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.askAgain(true);
-      return this.link.waiters.tryAgain();
+      return this.link.tryAgain();
     }
     // Any program can send a grant: a request takes it only if it fits.
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
   /** A message says that the rate will allow it. */
-  onTurn({ at }: PushedTurn): void {
-    if (this.isPending) this.link.waiters.wakeAt(at);
+  onTurn({ at }: port.PushedTurn): void {
+    if (this.isPending) this.link.tryAt(at);
   }
 
-  #grant(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): void {
-    if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
+  #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
+    if (!this.hold(ticket, window, isClaimed)) {
+      this.#onError(new Error('the grant arrived after its lease had expired'));
+      return this.link.scheduleTry();
+    }
     this.#settle();
-    this.link.waiters.onEnded(true);
+    this.link.onRequestEnded(true);
     this.publishGrant(this.started, this.#attempts);
     this.#settleOutcome(this);
-  }
-
-  #onLateGrant(): void {
-    this.#onError(new Error('the grant arrived after its lease had expired'));
-    this.link.waiters.schedule();
   }
 
   /** No permit is free. */
@@ -262,7 +247,7 @@ export class Request extends Lease implements TicketRequest {
     this.stage = 'over';
     this.#settle();
     this.link.forget(this);
-    this.link.waiters.onEnded(false);
+    this.link.onRequestEnded(false);
   }
 
   #settle(): void {
@@ -274,22 +259,14 @@ export class Request extends Lease implements TicketRequest {
     this.link.onAnswered();
   }
 
-  /** Why a request may not even wait. */
-  #refusal(verdict: Extract<AcquireVerdict, { kind: 'over' | 'full' }>): Error {
-    const { name, options } = this.link;
-    if (verdict.kind === 'over') return tooManyPermits(name, this.permits, verdict.limit);
-    return new QueueFullError({ name, position: verdict.waiting, limit: options.maxWaiting ?? 0 });
-  }
-
   #timeoutError(): Error {
     const { name, limit, clock, heldHere } = this.link;
     const now = clock.monotonic();
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return this.link.failure('acquiring', trouble);
-    const [waited, attempts] = [now - this.started, this.#attempts];
-    const details = { name, timeout, waited, attempts, limit, heldHere };
-    return new AcquireTimeoutError(details, trouble);
+    const tried = { timeout, waited: now - this.started, attempts: this.#attempts };
+    return new AcquireTimeoutError({ name, ...tried, limit, heldHere }, trouble);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */

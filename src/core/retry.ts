@@ -5,30 +5,30 @@ import { onceAborted } from './abort-fanout.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
-export interface RetryOptions {
+/** What a call is about: a semaphore, or a backend as a whole. */
+export interface RetrySubject {
   readonly clock: Clock;
-  readonly retry: BackoffOptions;
-  /** How long it may take with all its tries. */
-  readonly timeoutMs: number;
-  /** The semaphore that the call is about, for errors. */
-  readonly subject?: ErrorSubject;
-  /** Once it has aborted there are no more tries. */
-  readonly signal?: AbortSignal;
-  isRetryable(error: unknown): boolean;
+  readonly options: { readonly retry: BackoffOptions };
+  /** How long a call may take with all its tries. */
+  readonly callTimeoutMs: number;
+  readonly client: { isRetryable(error: unknown): boolean };
+  /** For errors. */
+  readonly key?: ErrorSubject;
 }
 
 /**
  * A call that waits in no queue: tried until it succeeds or its time is over.
+ * @param signal once it has aborted there are no more tries
  * @throws {BackendError} that says `what` failed, with the last error as its `cause`
  * @throws the signal's reason where another try was due
  */
 export async function retryUntilDeadline<R>(
-  options: RetryOptions,
+  { clock, options, callTimeoutMs, client, key }: RetrySubject,
   what: string,
   call: () => Promise<R>,
+  signal?: AbortSignal,
 ): Promise<R> {
-  const { clock, retry, timeoutMs } = options;
-  const deadline = clock.monotonic() + timeoutMs;
+  const deadline = clock.monotonic() + callTimeoutMs;
   let lastError: unknown;
   for (let round = 0; ; round += 1) {
     const left = deadline - clock.monotonic();
@@ -39,18 +39,18 @@ export async function retryUntilDeadline<R>(
       // The error of an earlier try says more than the silence at the end.
       if (lastError === undefined || !(error instanceof CallTimeoutError)) lastError = error;
       const over = error instanceof CallTimeoutError || left <= 0;
-      if (over || !options.isRetryable(error)) {
-        throw new BackendError(`${what} failed`, lastError, options.subject);
-      }
+      if (over || !client.isRetryable(error))
+        throw new BackendError(`${what} failed`, lastError, key);
     }
     const rest = deadline - clock.monotonic();
-    await pause(options, Math.min(backoffDelay(retry, round, randomBy(clock)), rest));
-    options.signal?.throwIfAborted();
+    const delay = backoffDelay(options.retry, round, randomBy(clock));
+    await pause(clock, Math.max(0, Math.min(delay, rest)), signal);
+    signal?.throwIfAborted();
   }
 }
 
 /** Over at once when the signal aborts. */
-async function pause({ clock, signal }: RetryOptions, delay: number): Promise<void> {
+async function pause(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
     const end = (): void => {
@@ -58,7 +58,7 @@ async function pause({ clock, signal }: RetryOptions, delay: number): Promise<vo
       forget?.();
       resolve();
     };
-    const timer = clock.schedule(end, Math.max(0, delay), true);
+    const timer = clock.schedule(end, delay, true);
     const forget = signal && onceAborted(signal, end);
   });
 }

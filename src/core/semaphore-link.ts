@@ -1,11 +1,11 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
-import { mapKeyOf } from '../backends/map-key.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
 import type { ResolvedOptions } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
+import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
-import { type Clock, type Instant, nextTick } from '../time/clock.js';
+import { type Clock, type Instant, nextTick, randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
@@ -16,17 +16,35 @@ import { type Batchers, batchersOf } from './operations.js';
 import { type Release, Releases } from './release.js';
 import { type AcquireParams, Request } from './request.js';
 import type { Lease } from './lease.js';
-import { Waiters } from './waiters.js';
 
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
 const LONGEST_CALL_MS = 5000;
 
+/**
+ * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
+ * lease.
+ */
+const SAFETY_PAUSE_MS = 1500;
+
+/**
+ * How long calls must have failed for an outage, in milliseconds: 5 s, and a timer may fire a
+ * little earlier than asked.
+ */
+const OUTAGE_MS = 4998;
+
+export interface OutageListener {
+  /**
+   * Gets the last error, once per outage.
+   * @returns false when no listener gets it: it is then reported again
+   */
+  onOutage(error: unknown): boolean;
+  /** A call has succeeded. */
+  onReply(): void;
+}
+
 /** The options of a semaphore object that concern its calls. */
-export type LinkOptions = Pick<
-  ResolvedOptions,
-  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock'
-> &
-  Partial<ResolvedOptions>;
+export type LinkOptions = Pick<ResolvedOptions, Needed> & Partial<ResolvedOptions>;
+type Needed = 'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'clock';
 
 /**
  * A request, a lease, or a ticket that is given back. The last kind gets nothing but the replies to
@@ -36,8 +54,10 @@ export type Permit = Release & Partial<Omit<Request, keyof Release>>;
 
 /**
  * The permits of one semaphore object, and all that they share: the call that each of their calls
- * extends, the bundles in which they gather, the limit by the last reply, and the two timers that
- * wake them.
+ * extends, the bundles in which they gather, the limit by the last reply, the timers that wake them
+ * and the pauses of its requests. A new request leaves at once; requests that were queued, or whose
+ * call failed, ask again together, after pauses that grow. A pushed grant cuts the pause short.
+ * Polling is authoritative, pushes only save time: losing every push costs time, never a permit.
  */
 export class SemaphoreLink implements Owner {
   readonly backend: Backend;
@@ -47,7 +67,6 @@ export class SemaphoreLink implements Owner {
   readonly call: Call;
   readonly key: SemaphoreKey;
   readonly name: string;
-  readonly mapKey: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -61,7 +80,6 @@ export class SemaphoreLink implements Owner {
   readonly toExtend: Bundle<SemaphoreLink, Lease> = { owner: this, items: [] };
   readonly toRelease: Bundle<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
-  readonly waiters: Waiters;
   readonly admin: Admin;
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
@@ -82,15 +100,31 @@ export class SemaphoreLink implements Owner {
   /** Of another process, while none is stored: the first that was seen is news. */
   otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
+  /** Undefined without a listener: an outage is then reported to a later one. */
+  listener: OutageListener | undefined;
+  /**
+   * Monotonic time at which the first failed call of this outage was sent. Infinity: the outage has
+   * been reported, and is not reported again.
+   */
+  #failingSince: number | undefined;
+  /** The last call failed: pushes are not relied on until a call succeeds. */
+  isFailing = false;
+  /** How many requests wait. */
+  #requests = 0;
+  readonly #nextTry: Wakeup;
+  #pauses = 0;
+  /** Drawn once for each pause, however many replies ask for its length. */
+  #random = 0;
+  /** The subscription is back after an interruption: the server may have older data since. */
+  #searchesStrays = false;
   #callers = 0;
-  #leases = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
   endDrain: (() => void) | undefined;
 
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, extendEvery, clock } = options;
-    const client = Client.of(backend, clock);
+    const client = Client.of(backend, clock, key.prefix);
     this.backend = backend;
     this.client = client;
     this.clock = clock;
@@ -98,7 +132,6 @@ export class SemaphoreLink implements Owner {
     this.call = { key, limit, client: client.name };
     this.key = key;
     this.name = key.name;
-    this.mapKey = mapKeyOf(key);
     this.lane = backend.laneOf?.(key) ?? key.prefix;
     const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.callTimeoutMs = callTimeoutMs;
@@ -111,9 +144,9 @@ export class SemaphoreLink implements Owner {
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
-    this.waiters = new Waiters(this);
+    this.#nextTry = new Wakeup(clock, true, () => this.tryAgain());
     this.admin = new Admin(this);
-    client.semaphores.add(this.mapKey, this);
+    client.semaphores.add(key.name, this);
   }
 
   #wake(wakeup: Wakeup, how: 'endIfOverdue' | 'beat'): void {
@@ -154,36 +187,32 @@ export class SemaphoreLink implements Owner {
     if (this.#callers === 0) this.deadlines.stop();
   }
 
-  /** How many permits are held through this object, and for how long. Undefined: none. */
-  get #heldHere(): HeldHere | undefined {
-    if (this.#held === 0) return undefined;
-    const now = this.clock.monotonic();
-    let since = now;
-    for (const { stage, heldSince = now } of this.permits.values()) {
-      if (stage !== 'held') continue;
-      since = heldSince;
-      break;
-    }
-    const { label } = this.options;
-    return { permits: this.#held, limit: this.limit, heldFor: now - since, label };
+  get #oldest(): Permit | undefined {
+    for (const permit of this.permits.values()) if (permit.stage === 'held') return permit;
+    return undefined;
   }
 
-  /** The same of all objects of this semaphore together. */
+  /**
+   * How many permits are held through all objects of this semaphore, and for how long. Undefined:
+   * none.
+   */
   get heldHere(): HeldHere | undefined {
-    const held = this.client.semaphores.of(this.mapKey).flatMap((link) => link.#heldHere ?? []);
-    const [oldest] = held.toSorted((one, other) => other.heldFor - one.heldFor);
-    return oldest && { ...oldest, permits: held.reduce((sum, { permits }) => sum + permits, 0) };
+    const links = this.client.semaphores.of(this.name).filter((link) => link.#held > 0);
+    const since = Math.min(...links.map((link) => link.#oldest?.heldSince ?? Infinity));
+    const link = links.find((each) => each.#oldest?.heldSince === since);
+    if (link === undefined) return undefined;
+    const permits = links.reduce((sum, each) => sum + each.#held, 0);
+    const { limit, options } = link;
+    return { permits, limit, heldFor: this.clock.monotonic() - since, label: options.label };
   }
 
   onHeld(permits: number): void {
-    this.#leases += 1;
     this.#held += permits;
   }
 
   onHeldNoMore(permits: number): void {
-    this.#leases -= 1;
     this.#held -= permits;
-    if (this.#leases > 0) return;
+    if (this.#held > 0) return;
     this.beats.stop();
     this.endDrain?.();
   }
@@ -192,13 +221,13 @@ export class SemaphoreLink implements Owner {
     this.serverClock.observe(sent, reply.serverTime);
     this.noteLimit(reply.storedLimit);
     if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.handOut(this.key, reply.grants);
+    if (reply.grants.length > 0) this.client.onGrants(reply.grants, this.name);
   }
 
   onReplyLost(): void {
-    for (const { waiters } of this.client.semaphores.of(this.mapKey)) {
-      waiters.isFailing = true;
-      waiters.schedule();
+    for (const link of this.client.semaphores.of(this.name)) {
+      link.isFailing = true;
+      link.scheduleTry();
     }
   }
 
@@ -231,6 +260,95 @@ export class SemaphoreLink implements Owner {
   }
 
   /**
+   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
+   * may have been pushed before it. `isBack`: after an interruption.
+   */
+  onHealth(isHealthy: boolean, isBack: boolean): void {
+    if (this.#requests === 0) return;
+    this.#searchesStrays ||= isBack;
+    this.#startPause(0);
+    // A try that is under way may have run before the subscription: once more behind it.
+    if (isHealthy) this.tryAgain(true);
+    else this.scheduleTry();
+  }
+
+  onRequest(): void {
+    this.#countRequest(1);
+  }
+
+  /** A call was answered in time. */
+  noteReply(): void {
+    this.#failingSince = undefined;
+    this.listener?.onReply();
+    if (this.#searchesStrays) this.client.searchStrays(this.call);
+    this.#searchesStrays = false;
+  }
+
+  /**
+   * A call of a request that waits has failed. An outage needs no timer: a call without a reply
+   * fails after min(ttl, 5000) ms, and is then tried again.
+   */
+  noteFailure(sentAt: number, error: unknown): void {
+    this.#failingSince ??= sentAt;
+    const since = this.clock.monotonic() - this.#failingSince;
+    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
+      this.#failingSince = Infinity;
+  }
+
+  /** A request waits no more. */
+  onRequestEnded(isGranted: boolean): void {
+    this.#countRequest(-1);
+    if (isGranted || this.#requests === 0) this.#startPause(0);
+    if (this.#requests > 0) return;
+    this.#nextTry.stop();
+    this.askAgainAt = undefined;
+    this.isTurn = false;
+    // The time until the next call is no outage.
+    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
+    this.client.remove(this);
+  }
+
+  tryAgain(isMissed = false): void {
+    this.#nextTry.stop();
+    this.#startPause(this.#pauses + 1);
+    for (const permit of this.permits.values()) permit.askAgain?.(isMissed);
+  }
+
+  /** Sets the next try, unless an earlier one is set. */
+  scheduleTry(): void {
+    if (this.#requests === 0) return;
+    const { clock, client, options, askAgainAt, isTurn } = this;
+    const now = clock.monotonic();
+    if (this.isFailing || !client.healthy) {
+      const pause = backoffDelay(options.retry, this.#pauses, this.#random);
+      return this.#nextTry.wakeAround(now + pause, now);
+    }
+    if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
+    // A holder that died wakes no waiter, nor does a rate: they ask again when the next ticket
+    // expires, or the rate allows another permit.
+    if (askAgainAt !== undefined) this.tryAt(askAgainAt);
+  }
+
+  /** The next try comes at that time of the server, or earlier. */
+  tryAt(time: number): void {
+    const { clock, serverClock } = this;
+    const now = clock.monotonic();
+    this.#nextTry.wakeBy(now + Math.max(1, serverClock.delayUntil(time)), now);
+  }
+
+  #startPause(number: number): void {
+    if (number === 0 && this.#pauses === 0) return;
+    this.#pauses = number;
+    this.#random = randomBy(this.clock);
+  }
+
+  #countRequest(change: 1 | -1): void {
+    this.#requests += change;
+    if (!telemetry.queue.hasSubscribers) return;
+    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
+  }
+
+  /**
    * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
    * everything back. Never rejects.
    */
@@ -241,14 +359,14 @@ export class SemaphoreLink implements Owner {
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
     await Promise.all([abandoned, this.#loseAllAfter(drain)]);
     // At the same time, so that a server that hangs holds it up once.
-    await Promise.all([this.waiters.inbox.close(), this.releases.drained()]);
+    await Promise.all([this.client.close(), this.releases.drained()]);
     // The timer that all semaphores share ends a tick after its last user.
     await new Promise<void>((resolve) => nextTick(resolve));
   }
 
   /** The first leases at once, if there is no time, or nothing is held. */
   async #loseAllAfter(drain: number): Promise<void> {
-    if (drain > 0 && this.#leases > 0) {
+    if (drain > 0 && this.#held > 0) {
       const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }

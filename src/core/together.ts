@@ -35,7 +35,7 @@ export function acquireTogether(
 function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boolean {
   if (wanted.length === 1 || wanted.length > MOST_IDS) return false;
   if (first.backend.acquireTogether === undefined) return false;
-  const semaphores = new Set(wanted.map(({ link }) => link.mapKey));
+  const semaphores = new Set(wanted.map(({ link }) => link.name));
   const fits = ({ link, permits }: Wanted): boolean => {
     const { rate, budgets, groupLimit } = link.options;
     const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
@@ -71,9 +71,7 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
 /** Leases that were granted beside a failure go back. */
 async function allOrNone(requests: readonly Request[]): Promise<readonly Lease[] | undefined> {
   const outcomes = await Promise.allSettled(requests.map(({ outcome }) => outcome));
-  const leases = outcomes.flatMap((outcome) =>
-    outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
-  );
+  const leases = outcomes.flatMap((each) => ('value' in each && each.value) || []);
   if (leases.length === requests.length) return leases;
   for (const lease of leases) lease.drop();
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

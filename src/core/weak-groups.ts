@@ -7,8 +7,11 @@ export class WeakGroups<Value extends object> {
 
   add(name: string, value: Value): void {
     const ref = new WeakRef(value);
-    this.#groups.set(name, (this.#groups.get(name) ?? new Set()).add(ref));
-    collected.register(value, { groups: this.#groups, name, ref });
+    const group = (this.#groups.get(name) ?? new Set()).add(ref);
+    this.#groups.set(name, group);
+    collected.register(value, () => {
+      if (group.delete(ref) && group.size === 0) this.#groups.delete(name);
+    });
   }
 
   /** The only value of a name, made where there is none. */
@@ -34,16 +37,7 @@ export class WeakGroups<Value extends object> {
   }
 }
 
-interface Entry {
-  readonly groups: Map<string, Set<WeakRef<object>>>;
-  readonly name: string;
-  readonly ref: WeakRef<object>;
-}
-
 // One registry for all groups, that lives as long as the process. Where a registry is itself
 // collected between the collection of a value and its call, V8 calls no registry of the process any
 // more (seen with Node 20.20 and 24.21).
-const collected = new FinalizationRegistry<Entry>(({ groups, name, ref }) => {
-  const group = groups.get(name);
-  if (group?.delete(ref) === true && group.size === 0) groups.delete(name);
-});
+const collected = new FinalizationRegistry<() => void>((forget) => forget());

@@ -54,7 +54,7 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
     const left = shared.left(index);
     // A pushed grant lives only for its claim time, until its first renewal.
     const isClaimed = left > semaphore.ttl / 2;
-    if (!lease.hold({ ...ticket, slots: [] }, windowOf(from, left), isClaimed)) lease.letExpire();
+    if (!lease.hold({ ...ticket, slots: [0] }, windowOf(from, left), isClaimed)) lease.letExpire();
   }
 
   return (order) => {

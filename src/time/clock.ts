@@ -59,11 +59,6 @@ export const threadClock: Clock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };
 
-/** The function that makes the process's timers now: tests replace it. */
-export function timerSource(): unknown {
-  return setTimeout;
-}
-
 /**
  * Node's own, also while a test fakes it: calls gather until the next tick, and a tick that a fake
  * never made would keep all calls of the process from leaving, long after that test.

@@ -1,15 +1,10 @@
 import type { Clock, Timer } from './clock.js';
 
-interface Pending {
-  readonly at: number;
-  readonly callback: () => void;
-}
-
 /** A clock for tests: it does not move until it is advanced. */
 export class ManualClock implements Clock {
   #monotonic = 0;
   #wall: number;
-  readonly #pending = new Set<Pending>();
+  readonly #pending = new Set<{ readonly at: number; readonly callback: () => void }>();
 
   /** `wall`: milliseconds since the epoch at which it starts. Default: now. */
   constructor(wall: number = Date.now()) {
@@ -66,12 +61,9 @@ export class ManualClock implements Clock {
     this.#wall += offset;
   }
 
-  #nextBy(end: number): Pending | undefined {
-    let next: Pending | undefined;
-    for (const pending of this.#pending) {
-      if (pending.at <= end && (next === undefined || pending.at < next.at)) next = pending;
-    }
-    return next;
+  #nextBy(end: number) {
+    const due = [...this.#pending].filter(({ at }) => at <= end);
+    return due.toSorted((one, other) => one.at - other.at)[0];
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
+import { type Clock, LONGEST_TIMER, nextTick, type Timer } from './clock.js';
 
 const shared = new WeakMap<Clock, SharedTimer>();
 
@@ -27,13 +27,12 @@ class SharedTimer {
   #at = Infinity;
   /** Whether the timer keeps the process alive. */
   #keepsAlive = false;
-  #isChecking = false;
   /** The process's timer function then: a fake function may be gone, or there, by now. */
   #setBy: unknown;
 
   static of(clock: Clock): SharedTimer {
-    let timer = shared.get(clock);
-    if (timer === undefined) shared.set(clock, (timer = new SharedTimer(clock)));
+    const timer = shared.get(clock) ?? new SharedTimer(clock);
+    shared.set(clock, timer);
     return timer;
   }
 
@@ -48,7 +47,7 @@ class SharedTimer {
       if (wakeup.keepAlive) this.#keeping += 1;
     }
     // A timer that should have fired may belong to a fake clock that is gone.
-    const isLate = this.#at <= now || this.#setBy !== timerSource();
+    const isLate = this.#at <= now || this.#setBy !== setTimeout;
     if (wakeup.at < this.#at || isLate) this.#set(isLate ? this.#earliest() : wakeup.at, now);
     else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
   }
@@ -63,13 +62,10 @@ class SharedTimer {
     wakeup.index = -1;
     if (wakeup.keepAlive) this.#keeping -= 1;
     if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
-    if (this.#wakeups.length > 0 || this.#isChecking) return;
-    this.#isChecking = true;
-    nextTick(this.#check);
+    if (this.#wakeups.length === 0) nextTick(this.#check);
   }
 
   readonly #check = (): void => {
-    this.#isChecking = false;
     if (this.#wakeups.length === 0) this.#stop();
   };
 
@@ -83,7 +79,7 @@ class SharedTimer {
     this.#stop();
     if (at === Infinity) return;
     this.#at = at;
-    this.#setBy = timerSource();
+    this.#setBy = setTimeout;
     this.#keepsAlive = this.#keeping > 0;
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);

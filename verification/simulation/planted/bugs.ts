@@ -37,9 +37,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'An extended lease counts from the reply',
     file: 'core/lease.ts',
-    find: 'this.#confirm(call.sent);',
+    find: 'this.#window = { from: call.sent, duration: ttl };',
     replace:
-      'const { clock } = this.link;\n    this.#confirm({ monotonic: clock.monotonic(), wall: clock.wall() });',
+      'this.#window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
   },
   {
     name: 'no-margin',
@@ -103,7 +103,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: a hung refresh leaves its flag set',
     what: 'After a failed extension there is no other',
     file: 'core/lease.ts',
-    find: '    this.#endExtension(call);\n    const { clock, options',
+    find: '    if (this.#extension === call) this.#extension = undefined;\n    const { clock, options',
     replace: '    const { clock, options',
   },
   {
@@ -167,8 +167,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock: one value for all tries',
     what: 'Ids of tickets come again after forty',
     file: 'core/client.ts',
-    find: 'this.#lastNumber += 1;',
-    replace: 'this.#lastNumber = (this.#lastNumber % 40) + 1;',
+    find: 'this.#identity.lastNumber += 1;',
+    replace: 'this.#identity.lastNumber = (this.#identity.lastNumber % 40) + 1;',
   },
   {
     name: 'one-name-for-all',
@@ -265,7 +265,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'silent-waiters',
     origin: 'own contract: tries renew the lease of waiters',
     what: 'A waiter asks again only every eight seconds',
-    file: 'core/waiters.ts',
+    file: 'core/semaphore-link.ts',
     find: 'const SAFETY_PAUSE_MS = 1500;',
     replace: 'const SAFETY_PAUSE_MS = 8000;',
   },
@@ -283,7 +283,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: data that comes back a little older',
     what: 'A grant for a request that was served before the server lost data is left to its claim time',
     file: 'core/client.ts',
-    find: 'if (permit === undefined) this.#giveBack(key, grant.id);',
+    find: 'if (permit === undefined) this.#giveBack(name, grant.id);',
     replace: 'if (permit === undefined) continue;',
   },
   {
