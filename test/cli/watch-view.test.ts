@@ -13,7 +13,7 @@ import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
 
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
-/** What a look at a semaphore may have seen. */
+/** The result of a look at a semaphore. */
 function summaryOf(
   name: string,
   limit: number | null,
@@ -99,7 +99,7 @@ function asSeen(summary: SemaphoreSummary | Unreadable): WatchedSemaphore {
 
 /** The view without a terminal: its screen, and keys that a test presses. */
 class View {
-  /** Each change that was made, and what the next ones give. */
+  /** Each change that was made, and the results of the next changes. */
   readonly made: unknown[] = [];
   results: unknown[] = [];
   readonly looks: FakeLooks;

@@ -17,7 +17,7 @@ export class QuorumFixture {
   });
   readonly nodes: readonly TroubledNode[];
   readonly ttl: number;
-  /** What each process that joined was warned of. */
+  /** The warnings of each process that joined. */
   readonly warnings = new Map<string, string[]>();
   readonly #numbers = new RandomNumbers(1);
   readonly #backends = new Map<string, QuorumBackend>();
@@ -107,7 +107,7 @@ export class QuorumFixture {
     return work;
   }
 
-  /** Only these nodes have what it takes; the others do as `other` does. */
+  /** Only these nodes answer at once; the other nodes do as `other` does. */
   only(indexes: readonly number[], other: () => ReturnType<TroubledNode['fate']>): void {
     this.nodes.forEach((node, i) => (node.fate = indexes.includes(i) ? () => AT_ONCE : other));
   }
@@ -124,7 +124,7 @@ export function stray() {
   return { key: KEY, limit: 3, ttl: 30_000, notAfter: undefined, requests: [request] };
 }
 
-/** What three nodes hold alike. */
+/** The same tickets on three nodes. */
 export function onAll(ids: readonly string[]): string[][] {
   return [[...ids], [...ids], [...ids]];
 }

@@ -102,7 +102,7 @@ describe('a rate, in several processes', () => {
       optionsOf: (process) => ({ group: `process ${process}`, weight: 1 + (process % 3) }),
     });
     expect(grants).to.be.at.least(60 * 10 * 0.99);
-    // Three for each, and what renews the leases of 24 processes, every 1.5 s each.
+    // Three for each, and the renewals of 24 processes, every 1.5 s each.
     expect(calls / grants).to.be.below(3 + 24 / 1.5 / 10 + 0.5);
   });
 

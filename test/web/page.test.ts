@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 import { pageAssets } from '../../src/web/page/assets.js';
 
-/** HTML, style and script together: what a phone loads before it shows anything. */
+/** HTML, style and script together: a phone loads them before it shows anything. */
 const MOST_BYTES = 40 * 1024;
 
 describe('the page of the web view', () => {

@@ -40,7 +40,7 @@ describe('attacks on the web view', () => {
       expect(response.status, method).to.equal(405);
       expect(response.headers.get('allow')).to.equal('POST');
     }
-    // What a form of another site can send.
+    // The types that a form of another site can send.
     const types = [FORM, 'multipart/form-data', 'text/plain', 'application/jsonp', undefined];
     for (const type of types) {
       const response = await post(view, path, body, { 'content-type': type });

@@ -37,12 +37,12 @@ export function get(
   return view(new Request(ORIGIN + path, { headers: { host: 'view.example', ...headers } }));
 }
 
-/** What an `api/…` gives as JSON. */
+/** The JSON of an `api/…`. */
 export async function shown<T>(view: WebHandler, path: string): Promise<T> {
   return (await (await get(view, `/api/${path}`)).json()) as T;
 }
 
-/** What the page itself sends, but for `headers`; undefined leaves one out. */
+/** A request as of the page, but for `headers`; undefined leaves a header out. */
 export function post(
   view: WebHandler,
   path: string,
