@@ -45,7 +45,7 @@ export function startOnTerminal(script: string, url: string): Program {
   return start(['script', '-qec', line, '/dev/null'], { url, env, input: undefined });
 }
 
-/** What decides about colors: a CI, for example, has none. */
+/** Variables that decide about colors: a CI, for example, has none. */
 const PLAIN = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
 
 function start(command: readonly string[], options: CliOptions): Program {

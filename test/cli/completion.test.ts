@@ -23,19 +23,17 @@ describeStarted(
         offers() { COMP_WORDS=(redsem "$@"); COMP_CWORD=$#; _redsem; printf '%s;' "\${COMPREPLY[@]}"; echo; }
         offers st; offers ''; offers watch --i; offers completion ''; offers status de; offers status '$'; offers list ''`;
         const { stdout, stderr } = await shell(script, { url: server().url }, 'bash');
-        expect({ lines: stdout.split('\n'), stderr }).to.deep.equal({
-          lines: [
-            'status;',
-            'run;status;list;watch;web;limit;rate;budget;revoke;completion;',
-            '--interval;',
-            'bash;zsh;fish;',
-            'deploys;dev\\ tools;',
-            '\\$\\(touch\\ a-name-was-run\\);',
-            ';',
-            '',
-          ],
-          stderr: '',
-        });
+        expect([...stdout.split('\n'), stderr]).to.deep.equal([
+          'status;',
+          'run;status;list;watch;web;limit;rate;budget;revoke;completion;',
+          '--interval;',
+          'bash;zsh;fish;',
+          'deploys;dev\\ tools;',
+          '\\$\\(touch\\ a-name-was-run\\);',
+          ';',
+          '',
+          '',
+        ]);
         expect(existsSync('a-name-was-run')).to.equal(false);
       });
     });
@@ -47,11 +45,8 @@ describeStarted(
         for (const word of ['revoke', 'skip-if-busy', 'list 2>/dev/null'])
           expect(stdout, name).to.contain(word);
       }
-      const { code, stderr } = await redsemHere(['completion', 'tcsh']);
-      expect({ code, stderr }).to.deep.equal({
-        code: 64,
-        stderr: 'redsem: expected bash, zsh or fish, got "tcsh"\n',
-      });
+      const stderr = 'redsem: expected bash, zsh or fish, got "tcsh"\n';
+      expect(await redsemHere(['completion', 'tcsh'])).to.include({ code: 64, stderr });
     });
   },
 );

@@ -5,16 +5,10 @@ import type { ProgramResult } from '../tooling/run-program.js';
 import { withSemaphore, withSemaphores } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
-/** One of them would do all that a terminal can be made to do. */
+/** A name with signs that change what a terminal shows. */
 const SIGNS = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
-const ODD_NAMES = [
-  SIGNS,
-  'a{b}%7B:info',
-  'new\nline \u001b[31mred',
-  'späce 漢字 🚀',
-  '-dash',
-  'quote\'"',
-];
+const RED = 'new\nline \u001b[31mred';
+const ODD_NAMES = [SIGNS, RED, 'a{b}%7B:info', 'späce 漢字 🚀', '-dash', 'quote\'"'];
 
 function parsed({ stdout }: ProgramResult): unknown {
   expect(stdout).not.to.match(/(?![\n\u200d])[\p{Cc}\p{Cf}]/u);

@@ -87,7 +87,7 @@ describeWithServer('redsem run and signals', (server) => {
     await eventually(() => {
       const family = familyOf(running.child.pid);
       expect(family[0]?.state).to.equal('T');
-      // Beside it there may be what compiles the program.
+      // The family may have the compiler of the program, too.
       const command = familyOf(family.find(({ program }) => program === 'sh')?.pid);
       expect(command.every(isStill) && command.some(isStopped)).to.equal(true);
     });

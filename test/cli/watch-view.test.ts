@@ -4,14 +4,42 @@ import type { Semaphore } from '../../src/index.js';
 import { NO_LIMIT } from '../../src/backends/protocol.js';
 import type { SemaphoreSummary, Unreadable } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
-import { plainText, widthOf } from '../../src/cli/style.js';
+import { type Line, plainText, type Style, widthOf } from '../../src/cli/style.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
 import { Screen } from '../../src/cli/watch/screen.js';
 import type { Looks } from '../../src/cli/watch/view.js';
+import type { HistoryPoint } from '../../src/sampler/history.js';
 import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
-import { summaryOf } from './summaries.js';
 
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
+
+/** The result of a look at a semaphore. */
+function summaryOf(
+  name: string,
+  limit: number | null,
+  held: number,
+  waiting = 0,
+): SemaphoreSummary {
+  const holders = Array.from({ length: held }, (_, i) => ({
+    id: `${name}.${i}`,
+    slots: [i],
+    fencingToken: 1000 + i,
+    expiresIn: 24_000 + 100 * (held - i),
+    heldFor: 1000 + 137 * i,
+    label: `holder ${(i * 7) % held}`,
+  }));
+  const waiters = Array.from({ length: waiting }, (_, position) => ({
+    id: `w.${position}`,
+    permits: 1 + (position % 3),
+    position,
+    waitingFor: 12_000 - 400 * position,
+    priority: 0,
+    group: '',
+    weight: 1,
+    label: `waiter ${position}`,
+  }));
+  return { name, limit, held, waiting, holders, waiters };
+}
 
 /** A sampler that looks when the test asks for it, and when a viewer begins to watch. */
 class FakeLooks implements Looks {
@@ -20,6 +48,7 @@ class FakeLooks implements Looks {
   trouble: string | undefined;
   lastOkAt: number | undefined;
   watched: (string | undefined)[] = [];
+  steps: HistoryPoint[] = [];
   readonly #clock: { readonly now: number };
   #onLook: () => void = () => undefined;
 
@@ -35,8 +64,8 @@ class FakeLooks implements Looks {
     return this.semaphores.find((each) => each.name === name);
   }
 
-  history(): readonly [] {
-    return [];
+  history(): readonly HistoryPoint[] {
+    return this.steps;
   }
 
   rate(): number {
@@ -70,14 +99,13 @@ function asSeen(summary: SemaphoreSummary | Unreadable): WatchedSemaphore {
 
 /** The view without a terminal: its screen, and keys that a test presses. */
 class View {
-  /** Each change that was made, and what the next ones give. */
+  /** Each change that was made, and the results of the next changes. */
   readonly made: unknown[] = [];
   results: unknown[] = [];
   readonly looks: FakeLooks;
   readonly ended: Promise<void>;
   connected = true;
-  lines: readonly string[] = [];
-  selected: readonly string[] = [];
+  shown: readonly Line[] = [];
   size = { columns: 120, rows: 12 };
   press: (keys: string) => void = () => undefined;
   redraw: () => void = () => undefined;
@@ -93,11 +121,7 @@ class View {
     screen.open.callsFake((onKeys, onResize) => {
       [this.press, this.redraw] = [onKeys, onResize];
     });
-    screen.show.callsFake((lines) => {
-      this.lines = lines.map(plainText);
-      const chosen = lines.filter((line) => line.some(({ style }) => style === 'chosen'));
-      this.selected = chosen.map(plainText);
-    });
+    screen.show.callsFake((lines) => void (this.shown = lines));
     const settings = { interval: 1000, server: 'redis://server' };
     this.ended = new FullScreen(operator, this.looks, screen, settings).run(name);
   }
@@ -113,8 +137,22 @@ class View {
     return { setLimit, addPermits, revoke } as unknown as Semaphore;
   }
 
+  get lines(): string[] {
+    return this.shown.map(plainText);
+  }
+
   get text(): string {
     return this.lines.join('\n');
+  }
+
+  get selected(): string[] {
+    const isChosen = (line: Line) => line.some(({ style }) => style === 'chosen');
+    return this.shown.filter(isChosen).map(plainText);
+  }
+
+  /** The styles of all texts like this. */
+  stylesOf(text: RegExp): (Style | undefined)[] {
+    return this.shown.flat().flatMap((span) => (text.test(span.text) ? [span.style] : []));
   }
 
   /** The next look finds these. */
@@ -197,6 +235,38 @@ describe('the full screen of redsem watch', () => {
     // Beside one without a limit the sum of the others says nothing.
     view.find(summaryOf('free', NO_LIMIT, 3), summaryOf('old', 2, 1));
     expect(view.lines[1]).to.equal('2 semaphores · 0 waiting · 4 held · 0.0 grants/s');
+  });
+
+  it('shows by styles how full each semaphore is, and which ticket is extended no longer', async () => {
+    const rows = [summaryOf('busy', 2, 2, 1), summaryOf('full', 2, 2), summaryOf('half', 2, 1)];
+    await open([summaryOf('a', 1, 0), ...rows]);
+    expect(view.selected.join()).to.match(/^a +0\/1/);
+    expect(view.stylesOf(/^[█░]+/)).to.deep.equal(['alarm', 'warning', 'good']);
+    const { holders, ...gpus } = summaryOf('gpus', 4, 3);
+    await open([{ holders, ...gpus }], 'gpus');
+    expect(view.stylesOf(/^2\ds/)).to.deep.equal([undefined, undefined]);
+    view.find({ ...gpus, holders: holders.map((one, i) => ({ ...one, expiresIn: 6000 - i })) });
+    expect(view.stylesOf(/^ *[65]s/)).to.deep.equal(['warning', 'warning']);
+    view.connected = false;
+    view.redraw();
+    expect(view.stylesOf(/^not connected/)).to.deep.equal(['alarm']);
+    expect(view.stylesOf(/^HOLDER/)).to.deep.equal(['faint']);
+  });
+
+  it('draws the last steps of a semaphore, each graph by its own scale', async () => {
+    await open([summaryOf('gpus', 4, 1)], 'gpus');
+    const step = { limit: 4, waitP50: null, waitP99: null };
+    view.looks.steps = [0, 1, 2].map((i) => {
+      return { ...step, t: -5000 * i, held: 4 - 2 * i, waiting: 8 * i, grantsPerSecond: 0.75 * i };
+    });
+    view.size = { columns: 80, rows: 24 };
+    view.redraw();
+    view.looks.look();
+    expect(view.text)
+      .to.match(/last 5m 5s$/m)
+      .and.match(/^held +max +4 +▄█$/m)
+      .and.match(/^waiting +max +16 +█▄$/m)
+      .and.match(/^grants\/s +max 1\.5 +█▄$/m);
   });
 
   it('has orders and a filter, and opens the selected line', async () => {

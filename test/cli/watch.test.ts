@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import xterm from '@xterm/headless';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -13,19 +14,20 @@ import {
 } from './cli-fixture.js';
 import type { Program } from '../tooling/run-program.js';
 import { findUnder } from './process-states.js';
-import { CapturedTerminal } from './terminal-capture.js';
 
 const [ENTER_SCREEN, LEAVE_SCREEN] = ['\u001b[?1049h', '\u001b[?1049l'];
 
-/** What a terminal of 100 columns and 30 rows shows of it. */
+/** The screen of a terminal of 100 columns and 30 rows comes to contain these texts. */
 function onScreen(program: Program, ...texts: (string | RegExp)[]): Promise<void> {
-  const terminal = new CapturedTerminal(100, 30);
+  const terminal = new xterm.Terminal({ cols: 100, rows: 30, allowProposedApi: true });
   let written = 0;
   return eventually(async () => {
     const more = program.stdout.slice(written);
     written += more.length;
-    if (more !== '') await terminal.write(more);
-    const screen = terminal.lines.map((line) => line.trimEnd()).join('\n');
+    await new Promise<void>((resolve) => terminal.write(more, resolve));
+    const { active } = terminal.buffer;
+    const lines = Array.from({ length: 30 }, (_, y) => active.getLine(active.baseY + y));
+    const screen = lines.map((line) => line?.translateToString(true).trimEnd()).join('\n');
     for (const text of texts) {
       if (typeof text === 'string') expect(screen).to.contain(text);
       else expect(screen).to.match(text);

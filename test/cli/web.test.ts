@@ -1,10 +1,10 @@
-import { request as httpRequest } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describeWithServer } from '../support/require-server.js';
 import { makeTemporaryFolder } from '../support/temporary-folder.js';
+import { answerTo } from '../web/web-fixture.js';
 import { startFromSources, withSemaphore } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
@@ -28,16 +28,6 @@ async function startWeb(url: string, ...args: string[]) {
 
 function bearer(token: string) {
   return { authorization: `Bearer ${token}` };
-}
-
-/** `fetch` sends no other Host. */
-function statusUnder(address: string, host: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(address, { headers: { host } }, (response) => {
-      resolve(response.resume().statusCode);
-    });
-    request.once('error', reject).end();
-  });
 }
 
 describeWithServer('redsem web', (server) => {
@@ -78,8 +68,8 @@ describeWithServer('redsem web', (server) => {
       const own = ['ops.example', `ops.example:${port}`, `localhost:${port}`, `[::1]:${port}`];
       const foreign = ['evil.example', `evil.example:${port}`, 'localhost', '127.0.0.1:1'];
       for (const host of [...own, ...foreign]) {
-        const status = own.includes(host) ? 200 : 421;
-        expect(await statusUnder(address, host), host).to.equal(status);
+        const { status } = await answerTo(address, { headers: { host } });
+        expect(status, host).to.equal(own.includes(host) ? 200 : 421);
       }
       expect((await program.end('SIGTERM')).code).to.equal(0);
     });

@@ -16,7 +16,7 @@ const TTL = 60_000;
 /** Microseconds that no clock shows for long: the next token is one more, whatever the time is. */
 const FAR = 4_000_000_000_000_000;
 
-/** What can be the same on two nodes: all but times. */
+/** The parts of a reply that two nodes share: all but times. */
 type Outcome = Readonly<Record<string, unknown>> | 'late';
 
 describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters) => {

@@ -13,7 +13,7 @@ interface Ticket extends port.Holding {
   readonly grantedAt: number;
 }
 
-/** What one node knows of one semaphore. */
+/** The knowledge of one node about one semaphore. */
 interface Slots {
   readonly tickets: Map<string, Ticket>;
   last: number;

@@ -1,5 +1,5 @@
 import type { AcquireVerdict } from '../../src/backends/backend.js';
-import { ManualClock, type Timer } from '../../src/index.js';
+import { ManualClock } from '../../src/index.js';
 import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
 import type { HoldRequest } from '../../src/backends/quorum/quorum-node.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
@@ -9,43 +9,15 @@ import { only } from '../support/only.js';
 
 export const KEY = { prefix: 'redsem', name: 'fixture' };
 
-/** Knows when its next timer is due. */
-class TimerClock extends ManualClock {
-  readonly #due = new Set<{ readonly at: number }>();
-
-  override schedule(callback: () => void, delay: number): Timer {
-    const due = { at: this.monotonic() + Math.max(0, delay) };
-    this.#due.add(due);
-    const end = (): void => void this.#due.delete(due);
-    const run = (): void => {
-      end();
-      callback();
-    };
-    const timer = super.schedule(run, delay);
-    return {
-      cancel: () => {
-        end();
-        timer.cancel();
-      },
-    };
-  }
-
-  /** Milliseconds until then; 1 where there is no timer. */
-  untilNext(): number {
-    if (this.#due.size === 0) return 1;
-    return Math.max(0, Math.min(...[...this.#due].map(({ at }) => at)) - this.monotonic());
-  }
-}
-
 /** Nodes in memory, and contenders that each have their own backend. */
 export class QuorumFixture {
   /** Moves only when a test advances it; its chance repeats. */
-  readonly clock = Object.assign(new TimerClock(1_700_000_000_000), {
+  readonly clock = Object.assign(new ManualClock(1_700_000_000_000), {
     random: () => this.#numbers.next(),
   });
   readonly nodes: readonly TroubledNode[];
   readonly ttl: number;
-  /** What each process that joined was warned of. */
+  /** The warnings of each process that joined. */
   readonly warnings = new Map<string, string[]>();
   readonly #numbers = new RandomNumbers(1);
   readonly #backends = new Map<string, QuorumBackend>();
@@ -123,22 +95,19 @@ export class QuorumFixture {
     return lists.map(({ tickets }) => tickets.map(({ id }) => id).toSorted());
   }
 
-  /**
-   * Lets time pass until it is settled, whatever that takes; what is due at once runs without time
-   * passing.
-   */
+  /** Time passes until `work` is settled; timers that are due at once need no time. */
   async during<T>(work: Promise<T>): Promise<T> {
     const settled = new AbortController();
     const end = (): void => settled.abort();
     work.then(end, end);
     await this.clock.advance(0);
-    for (let timer = 0; timer < 10_000 && !settled.signal.aborted; timer += 1) {
-      await this.clock.advance(this.clock.untilNext());
+    for (let passed = 0; passed < 60_000 && !settled.signal.aborted; passed += 1) {
+      await this.clock.advance(1);
     }
     return work;
   }
 
-  /** Only these nodes have what it takes; the others do as `other` does. */
+  /** Only these nodes answer at once; the other nodes do as `other` does. */
   only(indexes: readonly number[], other: () => ReturnType<TroubledNode['fate']>): void {
     this.nodes.forEach((node, i) => (node.fate = indexes.includes(i) ? () => AT_ONCE : other));
   }
@@ -150,19 +119,12 @@ export class QuorumFixture {
 
 /** A node's part of a ticket that never has a majority. */
 export function stray() {
-  const request: HoldRequest = {
-    id: 'x.1',
-    mode: 'take',
-    attempt: 1,
-    permits: 1,
-    slots: [0],
-    token: 0,
-    label: '',
-  };
+  const where = { slots: [0], token: 0, label: '' };
+  const request: HoldRequest = { id: 'x.1', mode: 'take', attempt: 1, permits: 1, ...where };
   return { key: KEY, limit: 3, ttl: 30_000, notAfter: undefined, requests: [request] };
 }
 
-/** What three nodes hold alike. */
+/** The same tickets on three nodes. */
 export function onAll(ids: readonly string[]): string[][] {
   return [[...ids], [...ids], [...ids]];
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { QuorumError } from '../../src/index.js';
+import { QuorumError, Semaphore } from '../../src/index.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { errorOf } from '../support/rejection.js';
 import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
@@ -41,6 +41,35 @@ describe('slots won by majority', () => {
     const holders = [{ ...state, label: 'label of a.1.2' }];
     const whole = { limit: 3, limitFrom: 'options', held: 2, waiting: 0, waiters: [], holders };
     expect(await fixture.inspect()).to.deep.equal(whole);
+  });
+
+  it('are asked for less at a time where nodes cannot do as much in their time, and more again later', async () => {
+    const fixture = new QuorumFixture(3, 1000);
+    let each = 3;
+    const sizes: number[] = [];
+    for (const node of fixture.nodes) {
+      // Needs its time for each request, and does nothing else meanwhile.
+      node.hold = async (call) => {
+        const { length } = call.requests;
+        if (node === fixture.nodes[0]) sizes.push(length);
+        await new Promise<void>((resolve) => fixture.clock.schedule(resolve, length * each));
+        return node.memory.hold(call);
+      };
+    }
+    const semaphore = new Semaphore(fixture.backend('a'), 'batch', { limit: 1000, ttl: 1000 });
+    const takeAll = async (): Promise<void> => {
+      const acquiring = Array.from({ length: 90 }, () => semaphore.acquire(60_000));
+      const handles = await fixture.during(Promise.all(acquiring));
+      await fixture.during(Promise.all(handles.map((handle) => handle.release())));
+    };
+    // Each node gets 100 ms.
+    await takeAll();
+    expect(Math.max(...sizes)).to.equal(90);
+    expect(Math.min(...sizes)).to.be.below(34);
+    each = 0;
+    for (let i = 0; i < 10; i += 1) await takeAll();
+    expect(sizes.at(-1)).to.equal(90);
+    await semaphore.close();
   });
 
   for (const nodes of [2, 3, 4, 5]) {
@@ -100,13 +129,12 @@ describe('fencing tokens of a quorum', () => {
   });
 });
 
-type Condition = 'up' | 'dead' | 'hung' | 'full' | 'denied';
-
-const CONDITIONS: readonly Condition[] = ['up', 'dead', 'hung', 'full', 'denied'];
+const CONDITIONS = ['up', 'dead', 'hung', 'full', 'denied'] as const;
+type Condition = (typeof CONDITIONS)[number];
 
 /**
- * Every combination of states of that many nodes, whichever comes first; of three nodes and less in
- * every order. A node that is dead may decide before one that refuses is heard.
+ * Every combination of states of that many nodes; of more than three nodes in two orders. A node
+ * that is dead may decide before a node that refuses is heard.
  */
 function waysOf(nodes: number): Condition[][] {
   let ways: Condition[][] = [[]];

@@ -3,7 +3,7 @@ import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from './memory-node.js';
 
 /**
- * What becomes of a call to a node: when it arrives and when its reply does, in milliseconds;
+ * The fate of a call to a node: when the call and its reply arrive, in milliseconds;
  * undefined: never.
  */
 export interface Fate {

@@ -28,10 +28,6 @@ const WAYS: Readonly<Record<string, (thrown: unknown) => () => never | Promise<n
   },
 };
 
-function named(thrown: unknown): string {
-  return thrown instanceof Error ? 'an error' : (JSON.stringify(thrown) ?? 'undefined');
-}
-
 describe('a callback of the user', () => {
   let backend: MemoryBackend;
   let semaphore: Semaphore;
@@ -64,12 +60,12 @@ describe('a callback of the user', () => {
 
   for (const [way, make] of Object.entries(WAYS)) {
     for (const thrown of THROWN) {
-      const title = `${way} with ${named(thrown)}`;
+      const title = `${way} with ${String(thrown)}`;
 
       it(`as onWaiting ${title} ends the wait, which leaves nothing`, async () => {
         const holder = await semaphore.acquire();
         const reason = await reasonOf(semaphore.acquire({ onWaiting: make(thrown) }));
-        if (thrown === undefined || thrown === null) expect(reason).to.be.instanceOf(Error);
+        if (thrown === undefined) expect(reason).to.be.instanceOf(Error);
         else expect(reason).to.equal(thrown);
         await holder.release();
         await expectNothingBroken();
@@ -85,8 +81,14 @@ describe('a callback of the user', () => {
         const told: unknown[] = [];
         const onError = (error: unknown): void => void told.push(error);
         const view = webView(backend, { authorize: make(thrown), onError });
-        expect((await get(view, '/')).status).to.equal(500);
-        expect(told).to.deep.equal([thrown]);
+        for (const path of ['/', '/api/list', '/nothing']) {
+          const response = await get(view, path);
+          expect([response.status, await response.json()]).to.deep.equal([
+            500,
+            { error: 'the view failed' },
+          ]);
+        }
+        expect(told).to.deep.equal([thrown, thrown, thrown]);
         await expectNothingBroken();
       });
 

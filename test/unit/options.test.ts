@@ -14,11 +14,14 @@ import {
 import { ManualClock } from '../../src/time/manual-clock.js';
 import {
   acquireAll,
+  Election,
   KeyedMutex,
+  KeyedSemaphore,
   listSemaphores,
   MemoryBackend,
   Mutex,
   quorum,
+  ReadWriteLock,
   Semaphore,
   useAll,
 } from '../../src/index.js';
@@ -28,29 +31,33 @@ import { newClientId, parseTicketId, ticketId } from '../../src/backends/ticket-
 
 const HELP = '; see: npx redsem help INVALID_ARGUMENT';
 
-describe('a client of another kind', () => {
-  class GlideClient {
-    invokeScript(): void {}
+function refusalOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    return String(error);
   }
+  return 'not refused';
+}
 
+class GlideClient {
+  invokeScript(): void {}
+}
+
+it('a client of another kind is refused, and the message names the supported clients', () => {
+  const supported =
+    'new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis';
   for (const [client, got] of [
     [{ eval: () => {}, evalsha: () => {} }, 'an object, without events: over HTTP?'],
     [new GlideClient(), 'an object of class GlideClient: Valkey GLIDE is not supported'],
   ] as const) {
-    it(`is refused, and the message names the supported clients: ${got}`, () => {
-      const make = (): Semaphore => new Semaphore(client as never, 'x', { limit: 1 });
-      const expected =
-        'expected a client (new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis)';
-      expect(make)
-        .to.throw(TypeError, expected)
-        .with.property('message')
-        .that.contains(`got ${got}`);
-    });
+    const text = refusalOf(() => new Semaphore(client as never, 'x', { limit: 1 }));
+    expect(text)
+      .to.match(/^TypeError: /)
+      .and.include(`expected a client (${supported})`)
+      .and.include(`got ${got}`);
   }
 });
-
-/** One unit in each millisecond. */
-const ONE = { amount: 1, per: 1 };
 
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
@@ -77,53 +84,48 @@ describe('options', () => {
     expect(resolveOptions({ limit: 1, clock: systemClock }, clock).clock).to.equal(systemClock);
   });
 
-  // That each is refused with its name and the value is shown by the conformance cases; here are
-  // the words, and bounds that depend on another option.
-  for (const [given, message] of [
-    [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
-    [
-      { ttl: 100, extendEvery: 51 },
-      'RangeError: extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51',
-    ],
-    [
-      { retry: { min: 300 } },
-      'RangeError: retry.max: expected 300 to 2147483647 ms (30 s is 30_000), got 200',
-    ],
-    [{ label: 'ü'.repeat(129) }, 'RangeError: label: expected 0 to 256 bytes, got 258'],
-    [
-      { limit: Infinity },
-      'RangeError: limit: expected an integer >= 1 (Infinity only beside a rate), got Infinity',
-    ],
-    [
-      { rate: { permits: 1001, per: 1 } },
-      'RangeError: rate.permits: expected an integer from 1 to 1000, got 1001',
-    ],
-    [
-      { rate: { permits: 1, per: 15_768_000_000, burst: 3 } },
-      'RangeError: rate.burst: expected an integer from 1 to 2, got 3',
-    ],
-    [
-      { budgets: { tokens: { amount: 0, per: 60_000 } } },
-      'RangeError: budgets.tokens.amount: expected an integer >= 1, got 0',
-    ],
-    [
-      { budgets: { 'a b': { amount: 1, per: 1 } } },
-      'TypeError: budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b" (string)',
-    ],
-    [
-      { budgets: Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, ONE])) },
-      'RangeError: budgets: expected at most 4, got 5',
-    ],
-    [{ groupLimit: 0 }, 'RangeError: groupLimit: expected an integer >= 1, got 0'],
-    [undefined, 'TypeError: options: expected an object with a limit, got undefined'],
-  ] as const) {
-    it(`are refused: ${message}`, () => {
+  // The conformance cases show that each option refuses a wrong value by its name; these are the
+  // words, and the bounds that depend on another option.
+  it('have bounds, which a refusal names', () => {
+    const five = Object.fromEntries('abcde'.split('').map((name) => [name, { amount: 1, per: 1 }]));
+    for (const [given, message] of [
+      [{ limit: 0 }, 'limit: expected an integer >= 1, got 0'],
+      [{ ttl: 100, extendEvery: 51 }, 'extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51'],
+      [
+        { retry: { min: 300 } },
+        'retry.max: expected 300 to 2147483647 ms (30 s is 30_000), got 200',
+      ],
+      [{ label: 'ü'.repeat(129) }, 'label: expected 0 to 256 bytes, got 258'],
+      [
+        { limit: Infinity },
+        'limit: expected an integer >= 1 (Infinity only beside a rate), got Infinity',
+      ],
+      [
+        { rate: { permits: 1001, per: 1 } },
+        'rate.permits: expected an integer from 1 to 1000, got 1001',
+      ],
+      [
+        { rate: { permits: 1, per: 15_768_000_000, burst: 3 } },
+        'rate.burst: expected an integer from 1 to 2, got 3',
+      ],
+      [
+        { budgets: { tokens: { amount: 0, per: 60_000 } } },
+        'budgets.tokens.amount: expected an integer >= 1, got 0',
+      ],
+      [
+        { budgets: { 'a b': { amount: 1, per: 1 } } },
+        'budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b" (string)',
+      ],
+      [{ budgets: five }, 'budgets: expected at most 4, got 5'],
+      [{ groupLimit: 0 }, 'groupLimit: expected an integer >= 1, got 0'],
+      [undefined, 'options: expected an object with a limit, got undefined'],
+    ] as const) {
       const options = given && { limit: 1, ...given };
-      expect(refusal(() => Reflect.apply(resolveOptions, undefined, [options]))).to.equal(
-        message + HELP,
-      );
-    });
-  }
+      const text = refusalOf(() => Reflect.apply(resolveOptions, undefined, [options]));
+      expect(text).to.match(/^(?:Type|Range)Error: /);
+      expect(text.replace(/^\w+: /, '')).to.equal(message + HELP);
+    }
+  });
 
   it('of acquire have their documented defaults, and take each given value', () => {
     const none = { order: undefined, cost: undefined, onWaiting: undefined };
@@ -139,7 +141,7 @@ describe('options', () => {
     for (const part of [{ group: 'a' }, { priority: 2 }]) {
       expect(resolveAcquire(part).order).to.deep.equal({ ...byDefault, ...part });
     }
-    expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.match(
+    expect(refusalOf(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.match(
       /^TypeError: timeout: expected a number of milliseconds or an options object, got "5"/,
     );
   });
@@ -156,8 +158,8 @@ describe('options', () => {
       [[1], 'TypeError: cost: expected an object by names of budgets, got an array'],
     ] as const) {
       const refused = new RegExp(`^${message.replace(/[()]/g, '.')}`);
-      expect(refusal(cost(given))).to.match(refused);
-      expect(refusal(() => resolveTry({ cost: given as never }, budgets))).to.match(refused);
+      expect(refusalOf(cost(given))).to.match(refused);
+      expect(refusalOf(() => resolveTry({ cost: given as never }, budgets))).to.match(refused);
     }
   });
 
@@ -173,29 +175,27 @@ describe('options', () => {
       [{ group: 'a', weight: 2 }, 'TypeError: weight: expected no option of this name'],
       [{ timeout: 0 }, 'TypeError: timeout: expected no option of this name'],
     ] as const) {
-      expect(refusal(() => Reflect.apply(resolveTry, undefined, [wrong]))).to.include(message);
+      expect(refusalOf(() => Reflect.apply(resolveTry, undefined, [wrong]))).to.include(message);
     }
   });
 
-  // What is written, and what the message suggests.
-  const hints: Readonly<Record<string, string>> = {
-    lockTimeout: 'did you mean ttl?',
-    refreshInterval: 'did you mean extendEvery?',
-    retryDelay: 'did you mean retry?',
-    maxConcurrent: 'did you mean limit?',
-    keyPrefix: 'did you mean prefix?',
-    TTL: 'did you mean ttl?',
-    extentEvry: 'did you mean extendEvery?',
-    timeout: 'it is an option of acquire',
-    acquireTimeout: 'did you mean timeout, an option of acquire?',
-    driftFactor:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, budgets, groupLimit, keeper, clock',
-    maxQueueSize: 'did you mean maxWaiting?',
-    tenantId: 'did you mean group, an option of acquire?',
-  };
   it('that are unknown are refused, with a hint', () => {
-    for (const [option, hint] of Object.entries(hints)) {
-      expect(refusal(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
+    for (const [option, hint] of Object.entries({
+      lockTimeout: 'did you mean ttl?',
+      refreshInterval: 'did you mean extendEvery?',
+      retryDelay: 'did you mean retry?',
+      maxConcurrent: 'did you mean limit?',
+      keyPrefix: 'did you mean prefix?',
+      TTL: 'did you mean ttl?',
+      extentEvry: 'did you mean extendEvery?',
+      timeout: 'it is an option of acquire',
+      acquireTimeout: 'did you mean timeout, an option of acquire?',
+      driftFactor:
+        'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, budgets, groupLimit, keeper, clock',
+      maxQueueSize: 'did you mean maxWaiting?',
+      tenantId: 'did you mean group, an option of acquire?',
+    })) {
+      expect(refusalOf(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
         `TypeError: ${option}: expected no option of this name (${hint}), got undefined${HELP}`,
       );
     }
@@ -203,62 +203,85 @@ describe('options', () => {
     expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
   });
 
-  it('that are unknown are refused wherever there are any', () => {
-    const backend = new MemoryBackend();
-    const replicas = { atLeast: 1, timeOut: 5 };
-    const made: Readonly<Record<string, () => unknown>> = {
-      'retry.minimum: .*one of min, max, factor, jitter': () =>
-        resolveOptions({ limit: 1, retry: { minimum: 5 } as object }),
-      'replicas.timeOut: .*did you mean timeout': () => resolveOptions({ limit: 1, replicas }),
+  const backend = new MemoryBackend();
+  const lock = (given: object) => new ReadWriteLock(backend, 'a', given);
+  const election = (given: object) => new Election(backend, 'a', given);
+  const keyed = (given: unknown) => new KeyedSemaphore(backend, given as { limit: number });
+
+  it('of every part and class are refused by their names', () => {
+    const semaphore = (given: object) => () => resolveOptions({ limit: 1, ...given });
+    const list = (given: object) => listSemaphores(backend, given);
+    for (const [message, make] of Object.entries<() => unknown>({
+      'retry.minimum: .*one of min, max, factor, jitter': semaphore({ retry: { minimum: 5 } }),
+      'replicas.timeOut: .*did you mean timeout': semaphore({
+        replicas: { atLeast: 1, timeOut: 5 },
+      }),
       'ttl: .*it is an option of the constructor': () => resolveAcquire({ ttl: 5 } as object),
       'weight: .*add group, or use permits': () => resolveAcquire({ weight: 2 }),
-      'rate.limit: .*did you mean rate.permits': () =>
-        resolveOptions({ limit: 1, rate: { limit: 5, per: 1 } as never }),
-      'rate.interval: .*did you mean rate.per\\?': () =>
-        resolveOptions({ limit: 1, rate: { interval: 5, permits: 1 } as never }),
+      'rate.limit: .*did you mean rate.permits': semaphore({ rate: { limit: 5, per: 1 } }),
+      'rate.interval: .*mean rate.per\\?': semaphore({ rate: { interval: 5, permits: 1 } }),
       'clok: .*did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
-      'keyPrefix: .*did you mean prefix': () =>
-        listSemaphores(backend, { keyPrefix: 'a' } as object),
+      'keyPrefix: .*did you mean prefix': () => list({ keyPrefix: 'a' }),
       'othersets: .*did you mean otherSet': () => quorum({}, { othersets: 'warn' } as object),
       'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
-      'lockTimeout: .*did you mean ttl': () =>
-        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
+      'lockTimeout: .*mean ttl': () => new Mutex(backend, 'a', { lockTimeout: 1 } as object),
       'options: expected an object, got 5': () => new MemoryBackend(5 as never),
-    };
-    for (const [message, make] of Object.entries(made)) {
-      expect(refusal(make)).to.match(new RegExp(`^TypeError: ${message}`));
+      'limit: expected an integer from 1 to 16777216, got 0': () => lock({ limit: 0 }),
+      'limit: expected an integer from 1 to 16777216, got 16777217': () =>
+        lock({ limit: 2 ** 24 + 1 }),
+      'readers: expected no option of this name': () => lock({ readers: 5 }),
+      'rate: expected none, because a writer takes all': () => lock({ rate: 1 }),
+      'again: expected true or false, got "yes"': () => election({ again: 'yes' }),
+      'agian: .*did you mean again': () => election({ agian: true }),
+      'limit: expected none': () => election({ limit: 2 }),
+      'options: expected an object, got undefined': () => keyed(undefined),
+      'limit: expected a number, got undefined': () => keyed({}),
+      'stripes: expected no option of this name': () => keyed({ limit: 1, stripes: 3 }),
+      'nam: .*did you mean name': () => keyed({ limit: 1, nam: 'a' }),
+      'name: expected no colon': () => keyed({ limit: 1, name: 'a:b' }),
+    })) {
+      expect(refusalOf(make)).to.match(new RegExp(`^(?:Type|Range)Error: ${message}`));
     }
   });
 
-  it('that are unknown are refused by every call, which takes nothing', async () => {
-    const backend = new MemoryBackend();
+  it('of every call are refused by their names, and the call takes nothing', async () => {
     const [semaphore, mutex] = [new Semaphore(backend, 'a', { limit: 1 }), new KeyedMutex(backend)];
+    const [files, leader, keys] = [lock({}), election({}), keyed({ limit: 1 })];
     const [wait, count] = [{ waitTimeout: 1 }, { count: 1 }] as object[];
-    for (const [call, meant] of [
-      [semaphore.use(() => 1, wait), 'timeout'],
-      [mutex.acquire('a', wait), 'timeout'],
-      [mutex.use('a', () => 1, wait), 'timeout'],
-      [acquireAll([semaphore], wait), 'timeout'],
-      [useAll([semaphore], () => 1, wait), 'timeout'],
-      [semaphore.tryAcquire(count), 'permits'],
-      [semaphore.tryUse(() => 1, count), 'permits'],
-      [acquireAll([{ semaphore, ...count }]), 'permits'],
-    ] as const) {
-      const error = await errorOf<TypeError>(call, TypeError);
+    const wrong = 5 as never;
+    const noTimeout = 'waitTimeout: expected no option of this name.*timeout';
+    const noPermits = 'count: expected no option of this name.*permits';
+    const refused = [
+      [semaphore.use(() => 1, wait), noTimeout],
+      [mutex.acquire('a', wait), noTimeout],
+      [mutex.use('a', () => 1, wait), noTimeout],
+      [acquireAll([semaphore], wait), noTimeout],
+      [useAll([semaphore], () => 1, wait), noTimeout],
+      [semaphore.tryAcquire(count), noPermits],
+      [semaphore.tryUse(() => 1, count), noPermits],
+      [acquireAll([{ semaphore, ...count }]), `semaphores.${noPermits}`],
+      [files.acquireRead({ permits: 1 } as object), 'permits: expected '],
+      [files.acquireWrite({ permits: 1 } as object), 'permits: expected '],
+      [files.acquireRead({ timeout: -1 }), 'timeout: expected '],
+      [files.acquireWrite({ timeout: -1 }), 'timeout: expected '],
+      [files.read(wrong), 'fn: expected '],
+      [files.write(wrong), 'fn: expected '],
+      [leader.campaign(wrong), 'signal: expected '],
+      [keys.acquire('a', { ttl: 5 } as object), 'ttl: expected '],
+      [keys.tryUse('a', wrong), 'fn: expected '],
+      ...[undefined, 5, ['a'], '', 'x'.repeat(600), 'a\ud800'].map(
+        (key) => [keys.acquire(key as string), 'key: expected '] as const,
+      ),
+    ] as const;
+    const expectRefused = async ([call, message]: (typeof refused)[number]): Promise<void> => {
+      const error = await errorOf<Error>(call, Error);
       expect(error).to.have.property('code', 'INVALID_ARGUMENT');
-      expect(error.message).to.match(new RegExp(`expected no option of this name.*${meant}`));
-    }
-    expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+      expect(error.message).to.match(new RegExp(`^${message}`));
+    };
+    await Promise.all(refused.map(expectRefused));
+    for (const each of [semaphore, files.semaphore, leader.mutex])
+      expect(await each.inspect()).to.include({ held: 0, waiting: 0 });
   });
-
-  function refusal(act: () => unknown): string {
-    try {
-      act();
-    } catch (error) {
-      return String(error);
-    }
-    return 'not refused';
-  }
 });
 
 describe('errors', () => {

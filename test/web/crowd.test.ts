@@ -49,7 +49,7 @@ describe('many at the web view', () => {
     const [lists] = await countWithin(clock, 10_000, [[page, 'list']]);
     expect(lists).to.be.at.least(9);
     expect(calls().filter((name) => name === 'jobs').length).to.be.at.least(9);
-    // Those that were answered in the first second, before they were given up.
+    // The view answered these requests in the first second, before the client gave them up.
     expect(new Set(calls().filter((name) => name.startsWith('flood'))).size).to.be.at.most(5);
     await page.cancel();
   });

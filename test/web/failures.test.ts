@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
-import { ManualClock } from '../../src/index.js';
+import { ManualClock, RedsemError } from '../../src/index.js';
+import type { ListSnapshot } from '../../src/web/api-types.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { endLooks, Events, get, viewFixture, withServer } from './web-fixture.js';
+import { endLooks, Events, get, post, viewFixture, withServer } from './web-fixture.js';
 
 function recorder() {
   const told: unknown[] = [];
@@ -57,6 +58,52 @@ describe('what fails in the web view', () => {
     expect(uncaught).to.deep.equal([]);
     expect(told.map(String)).to.have.length(3);
     expect(String(told[2])).to.include('the other half is missing');
+  });
+
+  it('an absent server is named by every route, and a change without it is an error', async () => {
+    const { told, onError } = recorder();
+    const { clock, backend, view, open } = viewFixture({ actions: true, onError });
+    await open('jobs').setLimit(2);
+    const isReachable = async (path: string): Promise<boolean> => {
+      const response = await get(view, `/api/${path}`);
+      if (!path.includes('events'))
+        return ((await response.json()) as ListSnapshot).server.reachable;
+      const events = new Events(response);
+      // The first picture may be older than this stream.
+      await events.next('list');
+      const list = (await events.next('list')) as ListSnapshot;
+      await events.cancel();
+      return list.server.reachable;
+    };
+    const ask = async (): Promise<unknown[]> => {
+      const page = get(view, '/').then(({ status }) => status);
+      const paths = ['list', 'semaphore?name=jobs', 'events', 'events?name=jobs'];
+      const shown = paths.map(isReachable);
+      const changes = [
+        ['limit', { limit: 3 }],
+        ['pause', {}],
+        ['revoke', { ticketId: 'some.1' }],
+      ] as const;
+      const changed = changes.map(async ([kind, body]) => {
+        return (await post(view, `/api/${kind}`, { name: 'jobs', ...body })).status;
+      });
+      const all = Promise.all([page, ...shown, ...changed]);
+      await clock.advance(20_000);
+      return all;
+    };
+    const [well, away] = [
+      [200, true, true, true, true, 200, 200, 200],
+      [200, false, false, false, false, 502, 502, 502],
+    ];
+    expect(await ask()).to.deep.equal(well);
+    const calls = ['inspect', 'overview', 'listNames', 'setLimit', 'revoke'] as const;
+    const stubs = calls.map((call) => stub(backend, call).rejects(new Error('ECONNREFUSED')));
+    expect(await ask()).to.deep.equal(away);
+    expect(told).to.have.length(3);
+    expect(told.every((error) => error instanceof RedsemError)).to.equal(true);
+    for (const each of stubs) each.restore();
+    await clock.advance(5000);
+    expect(await ask()).to.deep.equal(well);
   });
 
   it('an error of a handler around the view is answered with 500', async () => {

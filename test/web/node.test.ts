@@ -1,9 +1,9 @@
-import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import { request as httpRequest, type RequestOptions } from 'node:http';
 import { expect } from 'chai';
 import type { NodeListener } from '../../src/web/node.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { eventually } from '../support/eventually.js';
-import { Events, sendLimit, viewFixture, withServer } from './web-fixture.js';
+import { answerTo, Events, sendLimit, viewFixture, withServer } from './web-fixture.js';
 
 describe('the bridge to node:http', () => {
   it('passes requests, bodies and streams on, and the end of a connection', async () => {
@@ -45,19 +45,6 @@ describe('the bridge to node:http', () => {
     expect(passedOn).to.deep.equal([failure]);
   });
 });
-
-/** What is answered to a request as it is sent, which `fetch` would change. */
-function answerTo(
-  address: string,
-  options: RequestOptions,
-): Promise<{ status: number | undefined; headers: IncomingHttpHeaders }> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(address, options, (response) => {
-      resolve({ status: response.resume().statusCode, headers: response.headers });
-    });
-    request.once('error', reject).end();
-  });
-}
 
 describe('the request that authorize gets', () => {
   const login = (request: Request): Response =>

@@ -145,7 +145,7 @@ describeWithServer('the sampler on a server', (server) => {
     let calls = 0;
     for (let tenth = 0; tenth < 200; tenth += 1) {
       await clock.advance(100);
-      // The server has had what was sent until now.
+      // The server has had all calls until now.
       calls += (await monitor.names()).filter((name) => name.startsWith('eval')).length;
     }
     expect(calls).to.be.within(40, 20 * 5 + 5);

@@ -40,7 +40,7 @@ describe('attacks on the web view', () => {
       expect(response.status, method).to.equal(405);
       expect(response.headers.get('allow')).to.equal('POST');
     }
-    // What a form of another site can send.
+    // The types that a form of another site can send.
     const types = [FORM, 'multipart/form-data', 'text/plain', 'application/jsonp', undefined];
     for (const type of types) {
       const response = await post(view, path, body, { 'content-type': type });
@@ -171,15 +171,7 @@ describe('attacks on the web view', () => {
 
   it('nothing at all where authorize does not say yes', async () => {
     let verdict: unknown;
-    const told: unknown[] = [];
-    const { view } = viewFixture({
-      actions: true,
-      onError: (error) => told.push(error),
-      authorize: () => {
-        if (verdict instanceof Error) throw verdict;
-        return verdict as boolean;
-      },
-    });
+    const { view } = viewFixture({ actions: true, authorize: () => verdict as boolean });
     for (verdict of [false, undefined, null, 0, 'yes', 1, {}]) {
       for (const path of ['/', '/app.js', '/style.css', '/api/list', '/nothing']) {
         expect((await get(view, path)).status, String(verdict)).to.equal(403);
@@ -188,29 +180,8 @@ describe('attacks on the web view', () => {
     }
     verdict = Response.redirect('https://login.example/', 302);
     expect((await get(view, '/')).headers.get('location')).to.equal('https://login.example/');
-    verdict = new Error('the login is broken');
-    for (const path of ['/', '/api/list', '/nothing']) {
-      const response = await get(view, path);
-      expect(response.status).to.equal(500);
-      expect(await response.json()).to.deep.equal({ error: 'the view failed' });
-    }
-    expect(told).to.deep.equal([verdict, verdict, verdict]);
     verdict = true;
     expect((await get(view, '/')).status).to.equal(200);
-  });
-
-  it('no markup by a name or a label: they are text in JSON, which no browser takes for a page', async () => {
-    const script =
-      '</script><script>alert(1)</script><img src=x onerror=alert(1)>\n\nevent: detail';
-    const { view, open } = viewFixture();
-    const handle = await open(script, 1, script).acquire();
-    const name = encodeURIComponent(script);
-    const response = await get(view, `/api/semaphore?name=${name}`);
-    expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
-    expect(response.headers.get('x-content-type-options')).to.equal('nosniff');
-    const detail = (await response.json()) as { row: { name: string }; slots: { label: string }[] };
-    expect([detail.row.name, detail.slots[0]?.label]).to.deep.equal([script, script]);
-    await handle.release();
   });
 
   it('no frame, no script from elsewhere, no cookie, no copy in a cache, no other site that reads', async () => {
@@ -229,11 +200,14 @@ describe('attacks on the web view', () => {
         "form-action 'none'",
         "frame-ancestors 'none'",
       ]);
-      expect(headers.get('cache-control')).to.equal('no-store');
-      expect(headers.get('referrer-policy')).to.equal('no-referrer');
-      expect(headers.get('cross-origin-resource-policy')).to.equal('same-origin');
-      expect(headers.get('set-cookie')).to.equal(null);
-      expect(headers.get('access-control-allow-origin')).to.equal(null);
+      expect(Object.fromEntries(headers)).to.include({
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-resource-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      });
+      for (const name of ['set-cookie', 'access-control-allow-origin'])
+        expect(headers.get(name), name).to.equal(null);
     }
   });
 

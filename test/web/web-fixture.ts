@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import type { RequestOptions, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import type { WebHandler, WebViewOptions } from '../../src/web/index.js';
@@ -36,12 +37,12 @@ export function get(
   return view(new Request(ORIGIN + path, { headers: { host: 'view.example', ...headers } }));
 }
 
-/** What an `api/…` gives as JSON. */
+/** The JSON of an `api/…`. */
 export async function shown<T>(view: WebHandler, path: string): Promise<T> {
   return (await (await get(view, `/api/${path}`)).json()) as T;
 }
 
-/** What the page itself sends, but for `headers`; undefined leaves one out. */
+/** A request as of the page, but for `headers`; undefined leaves a header out. */
 export function post(
   view: WebHandler,
   path: string,
@@ -67,6 +68,19 @@ export function sendLimit(url: string, origin: string): Promise<Response> {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin },
     body: JSON.stringify({ name: 'jobs', limit: 3 }),
+  });
+}
+
+/** The answer to a request that is sent as it is: `fetch` would change it. */
+export function answerTo(
+  address: string,
+  options: RequestOptions,
+): Promise<{ status: number | undefined; headers: IncomingHttpHeaders }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(address, options, (response) => {
+      resolve({ status: response.resume().statusCode, headers: response.headers });
+    });
+    request.once('error', reject).end();
   });
 }
 
