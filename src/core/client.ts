@@ -11,6 +11,12 @@ import { WeakGroups } from './weak-groups.js';
 const SEARCH_TIMEOUT_MS = 5000;
 
 /**
+ * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
+ * search, and the server has enough to do.
+ */
+const SEARCH_PAUSE_MS = 20;
+
+/**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
  * open another.
  */
@@ -200,7 +206,12 @@ export class Client implements port.GrantListener {
     if (this.#searches.has(call.key.name)) return;
     this.#searches.add(call.key.name);
     // After a search that fails each stray shows when it is granted, too.
-    this.#searched = this.#searched.then(() => this.#search(call)).catch(() => undefined);
+    this.#searched = this.#searched
+      .then(() => this.#search(call))
+      .catch(() => undefined)
+      .then(
+        () => new Promise((resolve) => void this.clock.schedule(resolve, SEARCH_PAUSE_MS, false)),
+      );
   }
 
   async #search({ key, limit }: port.Call): Promise<void> {
