@@ -53,8 +53,8 @@ export interface Backend {
    */
   addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
   /**
-   * Stores the rate that counts for everyone. Left out: semaphores with a rate are refused, since
-   * nobody could keep it.
+   * Stores the rate that counts for all callers. Left out: semaphores with a rate are refused,
+   * because the backend could not keep it.
    */
   setRate?(call: SetRateCall): Promise<SetRateReply>;
   /** Stores the group limit that counts for everyone. */
@@ -76,7 +76,7 @@ export interface Backend {
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Reports such a setting once when it is noticed in use; returns what takes the listener off. */
   onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
-  /** Nobody waits in a queue there: requests have no order, and `maxWaiting` no meaning. */
+  /** The backend has no queue: requests have no order, and `maxWaiting` no meaning. */
   readonly hasNoQueue?: boolean;
   /**
    * How many permits one request may ask for, whatever the limit. Left out: as many as the limit.
@@ -84,7 +84,7 @@ export interface Backend {
   readonly mostPermits?: number;
   /**
    * Notes that keyed mutexes of that name are used with that many stripes, 0 for none, and gives
-   * all numbers that were noted within a day. Left out: nobody gets a warning of another number.
+   * all numbers that were noted within a day. Left out: no mutex gets a warning of another number.
    */
   noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
   /** Whether a retry can help. Left out: every error is worth another try. */
@@ -254,8 +254,8 @@ export interface QueuedVerdict extends Verdict<'queued'> {
 /** How long a request may have to wait. */
 export interface QueueProgress {
   /**
-   * How many requests come before it; 0: it is the next. Exact where nobody waits with a group or a
-   * priority, else as if all groups had the same weight.
+   * How many requests come before it; 0: it is the next. Exact while no request waits with a group
+   * or a priority, else as if all groups had the same weight.
    */
   readonly position: number;
   /** How many requests wait, this one among them. */
@@ -317,7 +317,7 @@ export interface ExtendCall extends Call {
 export interface ExtendReply extends Reply {
   /** One for each id: false when the ticket is gone. */
   readonly extended: readonly boolean[];
-  /** Ids among those that are gone because they were revoked, as far as the backend remembers. */
+  /** The ids whose tickets an operator revoked, as far as the backend remembers. */
   readonly revoked?: readonly string[] | undefined;
 }
 
@@ -352,8 +352,8 @@ export interface ChangeReply extends Reply {
 
 export interface SetLimitCall extends ChangeCall {
   /**
-   * 0: nobody gets a permit. Undefined: the stored limit is removed, and the limit of each caller
-   * counts again.
+   * 0: no request gets a permit. Undefined: the stored limit is removed, and the limit of each
+   * caller counts again.
    */
   readonly newLimit: number | undefined;
 }
@@ -362,7 +362,7 @@ export interface SetLimitCall extends ChangeCall {
 export type SetLimitReply = ChangeReply;
 
 export interface SetRateCall extends ChangeCall {
-  /** Undefined: nobody is held back by a rate. */
+  /** Undefined: no rate holds a request back. */
   readonly newRate: Rate | undefined;
   /** The name of a budget that it is about. Left out: the rate. */
   readonly budget?: string | undefined;
@@ -486,7 +486,7 @@ export interface BudgetState extends Omit<Rate, 'permits'> {
 
 /** A semaphore in a list of all; what has expired is not counted. */
 export interface Overview {
-  /** Undefined where nobody has said one within a day. */
+  /** Undefined where no caller has named a limit within a day. */
   readonly limit: number | undefined;
   /** As in `InspectReply`; undefined without a limit. */
   readonly limitFrom: 'setLimit' | 'caller' | undefined;
@@ -494,13 +494,13 @@ export interface Overview {
   readonly held: number;
   /** Requests that wait. */
   readonly waiting: number;
-  /** How long the first in the queue waits, in milliseconds; undefined where nobody waits. */
+  /** How long the first in the queue waits, in milliseconds; undefined where no request waits. */
   readonly oldestWait: number | undefined;
   /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher one. */
   readonly tokens: readonly number[];
 }
 
-/** Why a semaphore cannot be read: somebody else has written its keys. */
+/** Why a semaphore cannot be read: another program has written its keys. */
 export interface Unreadable {
   /** For people, in the words of the server. */
   readonly error: string;

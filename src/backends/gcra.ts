@@ -57,7 +57,7 @@ export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now:
   return { tat: Math.ceil(now + (Math.max(tat - now, 0) * next) / before), granted: now };
 }
 
-/** The rate of an option, where nobody has asked by it yet. */
+/** The rate of an option, before the first request under it. */
 export function unasked(rate: Rate | undefined): RateState | undefined {
   return rate && { ...rate, from: 'options', nextIn: 0 };
 }

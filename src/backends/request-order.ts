@@ -26,7 +26,7 @@ export function costOf(permits: number, { weight }: RequestOrder): number {
 }
 
 /**
- * Requests of one flow take turns with those of others; within it they come in order of arrival.
+ * Flows take turns; within a flow requests come in order of arrival.
  */
 export function flowOf({ priority, group }: RequestOrder): string {
   return `${priority} ${group}`;

@@ -11,7 +11,8 @@ import { check } from './reproducible.js';
 type Twist = (reply: unknown) => unknown;
 
 /**
- * Cut, doubled, as bytes or a list, something else, or as it is. Nobody takes it for a true answer.
+ * Cut, doubled, as bytes or a list, something else, or as it is. No caller takes it for a true
+ * answer.
  */
 const spoilt: fc.Arbitrary<Twist> = fc.oneof(
   fc.constant((reply: unknown) => reply),

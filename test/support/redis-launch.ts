@@ -17,7 +17,7 @@ export interface Launch {
   readonly under: readonly string[];
 }
 
-/** Somebody else listens on the port. */
+/** Another program listens on the port. */
 export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
 }

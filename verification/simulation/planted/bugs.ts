@@ -213,7 +213,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'release-wakes-nobody',
-    origin: 'most other packages: a release wakes nobody',
+    origin: 'most other packages: a release wakes no waiter',
     what: 'A permit that is given back waits for the next call',
     file: 'backends/memory/calls.ts',
     find: 'return { released };',

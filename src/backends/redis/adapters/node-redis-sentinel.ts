@@ -14,8 +14,8 @@ const ECHO = 'echo';
 const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
 
 /**
- * Settles once those that were closed before have ended: an end that meets a beginning would take
- * that with it.
+ * Settles once the subscriptions that were closed before have ended: an end that meets a new
+ * subscription would end it, too.
  */
 const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
@@ -128,8 +128,8 @@ export class SentinelSubscription implements Subscription {
   }
 
   /**
-   * Its connection cannot be ended while it is made: it would be nobody's then. Where it breaks
-   * meanwhile, it comes back with the subscription, and can be ended only then.
+   * Its connection cannot be ended while the client makes it: the client would lose track of it.
+   * Where it breaks meanwhile, it comes back with the subscription, and can be ended only then.
    */
   async #leave(): Promise<void> {
     await this.#asking;

@@ -170,8 +170,8 @@ function routesScriptsWrongly(client: object): client is NodeRedisCluster {
 /**
  * The life of one copy of a client: it connects, it is connected, it has ended. Its first error
  * ends it, before it reconnects. While it makes its socket it cannot be ended: 4 and 5 would only
- * mark it as closed, and the socket that comes then is nobody's. So a client that is closed while
- * it connects ends once it reports its socket, or that there is none.
+ * mark it as closed, and the socket that comes then would stay open. So a client that is closed
+ * while it connects ends once it reports its socket, or that there is none.
  */
 function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
   let client: Subscriber | undefined;
@@ -205,8 +205,8 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
       lose();
     });
     client.on('end', lose);
-    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first
-    // commands.
+    // When version 4 is ended before it has written its first commands, it rejects promises that no
+    // code listens to yet.
     client.on('connect', () => queueMicrotask(settle));
     client.unref?.();
     isConnecting = true;
