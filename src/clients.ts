@@ -1,5 +1,5 @@
 import type { Backend } from './backends/backend.js';
-import { checkType, rangeError, text, typeError } from './arguments/validation.js';
+import { checkRange, checkType, text, typeError } from './arguments/validation.js';
 import { MOST_NODES } from './backends/quorum/votes.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
@@ -108,11 +108,9 @@ function indicesOf(lists: readonly (readonly string[])[], names: readonly string
   const indices = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(indices.flat());
   const wrong = indices.some((list) => list.length === 0 || new Set(list).size < list.length);
-  if (wrong || used.has(-1) || used.size < names.length) {
-    throw rangeError(
-      `lists: expected lists of the nodes ${shown(names.join(', '))}, each node in one of them, got ${shown(JSON.stringify(lists))}`,
-    );
-  }
+  const fits = !wrong && !used.has(-1) && used.size === names.length;
+  const expected = `lists of the nodes ${shown(names.join(', '))}, each node in one of them`;
+  checkRange(fits, 'lists', expected, shown(JSON.stringify(lists)));
   return indices;
 }
 
@@ -126,11 +124,9 @@ function quorumOf(targets: readonly unknown[]): Backend {
 
 function checkTargets(targets: readonly unknown[]): void {
   const { length } = targets;
-  if (length === 0) throw rangeError('target: expected at least one client, got none');
-  const isTwice = new Set(targets).size < length;
-  if (isTwice) throw rangeError('target: expected each client once, got one twice');
-  if (length <= MOST_NODES) return;
-  throw rangeError(`target: expected at most ${MOST_NODES} clients, got ${length}`);
+  checkRange(length > 0, 'target', 'at least one client', 'none');
+  checkRange(new Set(targets).size === length, 'target', 'each client once', 'one twice');
+  checkRange(length <= MOST_NODES, 'target', `at most ${MOST_NODES} clients`, length);
 }
 
 function nodeOf(target: unknown): QuorumNode {

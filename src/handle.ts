@@ -10,7 +10,6 @@ import type { Lease } from './core/lease.js';
 import { describe } from './error-causes.js';
 import type { HandleLostError } from './errors.js';
 import { LossEmitter } from './events.js';
-import type { SemaphoreWarning } from './semaphore-types.js';
 
 /** A ticket as plain data: with `adopt`, another process takes it over, under a higher token. */
 export interface HandleData extends Ticket {
@@ -30,7 +29,8 @@ export interface ReleaseOptions {
 }
 
 /** Emits a warning of the semaphore; false if no listener gets it. */
-export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
+export type Warn = (code: WarningCode, message: string, cause?: unknown) => boolean;
+type WarningCode = 'LOST_UNNOTICED' | 'RELEASE_FAILED';
 
 // The semaphore keeps a held lease in memory; only the caller keeps its handle. When the caller
 // drops the handle without a release, redsem stops extending the ticket, and the ticket expires.
@@ -273,6 +273,16 @@ export class Handle extends LossEmitter {
     this.#keepAlive();
     return this.#lease.loss;
   }
+}
+
+/** The part of a `Handle` that code with a permit uses. Your fakes can implement it. */
+export interface HandleLike
+  extends
+    AsyncDisposable,
+    Pick<Handle, 'id' | 'name' | 'slot' | 'slots' | 'fencingToken' | 'signal'>,
+    Pick<Handle, 'held' | 'expiresIn' | 'assertHeld' | 'extend' | 'release' | 'toJSON'> {
+  /** As `Handle.on`. */
+  on(event: 'lost', listener: (error: HandleLostError) => void): unknown;
 }
 
 /**

@@ -13,8 +13,7 @@ export { quorum, type QuorumOptions, type RedisTarget, type SingleTarget } from 
 export type { ErrorSubject } from './error-causes.js';
 export * from './errors.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './events.js';
-export { Handle, type HandleData, type ReleaseOptions } from './handle.js';
-export type * from './interfaces.js';
+export { Handle, type HandleData, type HandleLike, type ReleaseOptions } from './handle.js';
 export * from './list-semaphores.js';
 export * from './many/acquire-all.js';
 export * from './many/composite-handle.js';
@@ -24,7 +23,6 @@ export * from './many/keyed-semaphore.js';
 export * from './many/read-write-lock.js';
 export { Mutex, type MutexOptions, type SemaphoreTarget } from './mutex.js';
 export type * from './options.js';
-export type * from './semaphore-types.js';
 export * from './semaphore.js';
 export type * from './telemetry-messages.js';
 export type { BackoffOptions } from './time/backoff.js';

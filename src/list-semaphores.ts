@@ -35,7 +35,7 @@ export function listSemaphores(
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
   const client = { isRetryable: (error: unknown) => backend.isRetryable?.(error) ?? true };
-  const subject = { clock, options: { retry: resolveRetry({}) }, callTimeoutMs, client };
+  const subject = { clock, options: { retry: resolveRetry() }, callTimeoutMs, client };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined) {
     throw new BackendError(

@@ -1,7 +1,7 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
 import { formatValue } from './arguments/shown.js';
-import { checkType, rangeError } from './arguments/validation.js';
+import { checkRange, checkType, rangeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -32,9 +32,8 @@ export class Mutex extends Semaphore {
    * @throws as `Semaphore.setLimit`
    */
   override async setLimit(limit: number | undefined): Promise<void> {
-    if (limit !== undefined && limit !== 0 && limit !== 1) {
-      throw rangeError(`limit: expected 0, 1 or undefined of a mutex, got ${formatValue(limit)}`);
-    }
+    const fits = limit === undefined || limit === 0 || limit === 1;
+    checkRange(fits, 'limit', '0, 1 or undefined of a mutex', formatValue(limit));
     await super.setLimit(limit);
   }
 
@@ -52,10 +51,7 @@ export class Mutex extends Semaphore {
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   checkType(typeof options === 'object' && options !== null, 'options', 'an object', options);
   const { limit }: Partial<SemaphoreOptions> = options;
-  if (limit !== undefined) {
-    throw rangeError(
-      `limit: expected none, because a mutex has one permit, got ${formatValue(limit)}`,
-    );
-  }
+  const expected = 'none, because a mutex has one permit';
+  checkRange(limit === undefined, 'limit', expected, formatValue(limit));
   return { ...options, limit: 1 };
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { inspect, type InspectOptions } from 'node:util';
-import type { Backend } from './backends/backend.js';
+import type { Backend, InspectReply } from './backends/backend.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import { backendOf, type RedisTarget } from './clients.js';
@@ -10,23 +10,18 @@ import { SemaphoreLink } from './core/semaphore-link.js';
 import { acquireTogether } from './core/together.js';
 import { runHolding } from './core/use.js';
 import { ClosedError, HandleLostError, type HeldHere } from './errors.js';
-import { checkHandleData, Handle, type HandleData, type Warn } from './handle.js';
+import { checkHandleData, Handle, type HandleData, type HandleLike } from './handle.js';
 import type * as user from './options.js';
 import * as args from './arguments/resolve.js';
 import { onceListened, refuseEventsOfHandles } from './events.js';
-import type {
-  PoolReports,
-  SemaphoreEvents,
-  SemaphoreState,
-  TryUseResult,
-} from './semaphore-types.js';
 import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
-import { checkName, integer, rangeError } from './arguments/validation.js';
+import { checkName, checkRange, integer } from './arguments/validation.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { quoted, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 
+type WarningCode = SemaphoreWarning['code'];
 type Handles = Promise<readonly Handle[] | null>;
 type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number }[];
 
@@ -40,7 +35,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #link: SemaphoreLink;
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** No warning has credentials. */
-  readonly #warn: Warn = (code, message, cause) => {
+  readonly #warn = (code: WarningCode, message: string, cause?: unknown): boolean => {
     const clean = { code, message: withoutCredentials(message) };
     const warning = cause === undefined ? clean : { ...clean, cause: safeCause(cause) };
     if (this.#pool !== undefined) return this.#pool.onWarning(warning);
@@ -271,11 +266,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
     this.#knowsStored = true;
-    const { limit = 0, refused } = await this.#ask((admin) => admin.addPermits(delta));
-    if (refused !== true) return limit;
-    throw rangeError(
-      `delta: expected a number that leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of 0 to 2^53 - 1, got ${delta}`,
-    );
+    const { limit = 0, refused = false } = await this.#ask((admin) => admin.addPermits(delta));
+    const leaves = `leaves ${JSON.stringify(this.name)}, whose limit is ${limit}, with a limit of`;
+    checkRange(!refused, 'delta', `a number that ${leaves} 0 to 2^53 - 1`, delta);
+    return limit;
   }
 
   /**
@@ -318,7 +312,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws as `setRate`
    */
   async setGroupLimit(limit: number | undefined): Promise<void> {
-    args.resolveGroupLimit(limit);
+    if (limit !== undefined) integer('groupLimit', limit, 1);
     checkRateTarget(this.#link.backend, 'groupLimit');
     await this.#ask((admin) => admin.setGroupLimit(limit));
   }
@@ -452,4 +446,93 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#link.releases.drainAfter(asked);
     return asked;
   }
+}
+
+/** The result of `inspect`: permits held, requests waiting, and their labels. */
+export interface SemaphoreState extends InspectReply {
+  /** The semaphore's name. */
+  readonly name: string;
+}
+
+/** A problem that needs your attention. The semaphore keeps working, or keeps trying. */
+export interface SemaphoreWarning {
+  /** The kind of problem, for programs: see the event `warning`. */
+  readonly code:
+    | 'BACKEND_UNREACHABLE'
+    | 'EVICTION'
+    | 'LIMIT_MISMATCH'
+    | 'LOST_UNNOTICED'
+    | 'NODE_SET'
+    | 'RELEASE_FAILED'
+    | 'STORED_LIMIT';
+  /** The problem and what to do about it, in words. */
+  readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface SemaphoreEvents {
+  /**
+   * `BACKEND_UNREACHABLE`: a request waits, and for 5 s every call for it has failed or got no
+   * reply. The request keeps waiting. Once per outage; `cause` is the last error.
+   * `EVICTION`: the server may evict a semaphore's keys. redsem asks once, when the first listener
+   * is added, if the user has the right `+info`. `LIMIT_MISMATCH`: another process uses the same
+   * name with another limit, and `setLimit` has stored no limit. `NODE_SET`: on several independent
+   * masters, another process uses the nodes in another set. `STORED_LIMIT`: another object has
+   * stored a limit, which counts instead of this object's limit. An object emits `EVICTION`,
+   * `LIMIT_MISMATCH`, `NODE_SET` and `STORED_LIMIT` once.
+   * `LOST_UNNOTICED`: the function of `use` ended without an error and never checked its permit,
+   * which was lost meanwhile; each time. `RELEASE_FAILED`: a release failed, and no caller got the
+   * error, because `use` gave the result of its function, or `await using` ended the block; each
+   * time.
+   */
+  warning: [warning: SemaphoreWarning];
+}
+
+/** Whether a permit was free, and the result of the function. */
+export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
+
+/** A permit was free and the function has run. */
+export interface TryUseRan<T> {
+  /** Distinguishes it from the other result. */
+  readonly ran: true;
+  /** The result of the function. */
+  readonly result: T;
+}
+
+/** No permit was free, and the function was not called. */
+export interface TryUseSkipped {
+  /** Distinguishes it from the other result. */
+  readonly ran: false;
+}
+
+/** Gets the reports of the semaphores of a pool, in place of their listeners. */
+export interface PoolReports {
+  /** A call has succeeded. */
+  onReply(): void;
+  /** False when no listener gets it. */
+  onWarning(warning: SemaphoreWarning): boolean;
+}
+
+/** The part of a `Semaphore` that code calls to take permits. Your fakes can implement it. */
+export interface SemaphoreLike
+  extends
+    AsyncDisposable,
+    Pick<Semaphore, 'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits'>,
+    Pick<Semaphore, 'setRate' | 'revoke' | 'close'> {
+  /** As `Semaphore.acquire`. */
+  acquire(options?: number | user.AcquireOptions): Promise<HandleLike>;
+  /** As `Semaphore.tryAcquire`. */
+  tryAcquire(options?: user.TryAcquireOptions): Promise<HandleLike | null>;
+  /** As `Semaphore.use`. */
+  use<T>(
+    fn: (handle: HandleLike) => T | Promise<T>,
+    options?: number | user.AcquireOptions,
+  ): Promise<T>;
+  /** As `Semaphore.tryUse`. */
+  tryUse<T>(
+    fn: (handle: HandleLike) => T | Promise<T>,
+    options?: user.TryAcquireOptions,
+  ): Promise<TryUseResult<T>>;
 }

@@ -1,25 +1,18 @@
 import { formatValue, shown } from './shown.js';
 import { checkType, typeError } from './validation.js';
 
-/** The names of the options that a call takes. */
-export type OptionNames = ReadonlySet<string>;
+/** The names of the options that a call takes, with spaces between them if they are a text. */
+export type OptionNames = string | readonly string[];
 
-/** Makes a set of the names in a text, which spaces separate. */
-function optionNames(names: string): OptionNames {
-  return new Set(names.split(' '));
-}
-
-export const SEMAPHORE_OPTIONS: OptionNames = optionNames(
-  'limit ttl extendEvery retry prefix label replicas maxWaiting rate budgets groupLimit keeper clock',
-);
+export const SEMAPHORE_OPTIONS =
+  'limit ttl extendEvery retry prefix label replicas maxWaiting rate budgets groupLimit keeper clock';
 /** The options of an `acquire` of several at once. */
-export const DEADLINE_OPTIONS: OptionNames = optionNames('timeout signal');
+export const DEADLINE_OPTIONS = 'timeout signal';
 /** The options of an `acquire` without `permits`. */
-export const WAIT_OPTIONS: OptionNames = optionNames(
-  'timeout signal group weight priority cost onWaiting',
-);
-export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
-export const TRY_OPTIONS: OptionNames = optionNames('permits group cost');
+export const WAIT_OPTIONS = 'timeout signal group weight priority cost onWaiting';
+// Lists, because to split a text takes longer than to check the options of an `acquire`.
+export const ACQUIRE_OPTIONS: readonly string[] = [...WAIT_OPTIONS.split(' '), 'permits'];
+export const TRY_OPTIONS: readonly string[] = ['permits', 'group', 'cost'];
 
 /** The names of options in other packages, in lower case, and our names for them. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -52,51 +45,50 @@ const RATE_ALIASES: Readonly<Record<string, string>> = {
 /**
  * Refuses a value that is no object, and an option that the call does not take: a misspelled option
  * would have no effect.
- * @param names the options that the call takes, or their names with spaces between
+ * @param names the options that the call takes
  * @param argument the name of the object in messages
  * @param expected for the message: the value that the call expects
  * @throws {TypeError} that names the option and suggests the nearest known name
  */
 export function checkOptions(
   options: object,
-  names: OptionNames | string,
+  names: OptionNames,
   argument = 'options',
   expected = 'an object',
 ): void {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
   checkType(isObject, argument, expected, options);
-  const known = typeof names === 'string' ? optionNames(names) : names;
+  const known = typeof names === 'string' ? names.split(' ') : names;
   // No array of keys is made, because every `acquire` comes here.
   for (const option in options) {
-    if (known.has(option) || !Object.hasOwn(options, option)) continue;
+    if (known.includes(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
-    const hint = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
     const where = argument === 'options' ? '' : `${argument}.`;
     // A value that was meant for a client may be a password.
     const isSecret = /pass|secret|token|auth|cred|key$/i.test(option);
     const got = isSecret ? `a ${typeof value}` : formatValue(value);
     throw typeError(
-      `${where}${shown(option)}: expected no option of this name (${hint}), got ${got}`,
+      `${where}${shown(option)}: expected no option of this name (${hintFor(option, known, argument)}), got ${got}`,
     );
   }
 }
 
 /** Suggests the name that the caller may have meant. */
-function hintFor(option: string, known: OptionNames, argument: string): string | undefined {
+function hintFor(option: string, known: readonly string[], argument: string): string {
   const ofRate = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
   if (ofRate !== undefined) return `did you mean rate.${ofRate}?`;
   const call = callWith(option);
   if (call !== undefined) return `it is an option of ${call}`;
   const meant = nameIn(ALIASES, option) ?? nearest(option, known);
-  if (meant === undefined) return undefined;
-  if (known.has(meant)) return `did you mean ${meant}?`;
+  if (meant === undefined) return `one of ${known.join(', ')}`;
+  if (known.includes(meant)) return `did you mean ${meant}?`;
   return `did you mean ${meant}, an option of ${callWith(meant)}?`;
 }
 
 /** The call that takes the option. */
 function callWith(option: string): string | undefined {
-  if (SEMAPHORE_OPTIONS.has(option)) return 'the constructor';
-  return ACQUIRE_OPTIONS.has(option) ? 'acquire' : undefined;
+  if (SEMAPHORE_OPTIONS.split(' ').includes(option)) return 'the constructor';
+  return ACQUIRE_OPTIONS.includes(option) ? 'acquire' : undefined;
 }
 
 /** Our name for an option of another package. */
@@ -106,10 +98,10 @@ function nameIn(aliases: Readonly<Record<string, string>>, option: string): stri
 }
 
 /** The known name with the fewest typing mistakes, if they are few. */
-export function nearest(option: string, known: OptionNames): string | undefined {
+export function nearest(option: string, known: readonly string[]): string | undefined {
   const most = Math.max(2, Math.floor(option.length / 3));
   const mistakesIn = (name: string) => editDistance(option.toLowerCase(), name.toLowerCase());
-  const ranked = [...known].map((name) => ({ name, mistakes: mistakesIn(name) }));
+  const ranked = known.map((name) => ({ name, mistakes: mistakesIn(name) }));
   const close = ranked.filter((one) => one.mistakes <= Math.min(most, one.name.length - 1));
   return close.toSorted((one, other) => one.mistakes - other.mistakes)[0]?.name;
 }

@@ -5,8 +5,9 @@ import type * as user from '../options.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import { type Clock, LONGEST_TIMER, systemClock } from '../time/clock.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS, TRY_OPTIONS } from './known-options.js';
+import type { OptionNames } from './known-options.js';
 import { withoutCredentials } from './shown.js';
-import { checkType, integer, milliseconds, rangeError, text } from './validation.js';
+import { checkRange, checkType, integer, milliseconds, rangeError, text } from './validation.js';
 
 type Defaulted = 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock';
 /** Options that have a value in any case. */
@@ -45,11 +46,11 @@ const LONGEST_PERIOD = 31_536_000_000;
 export function resolveOptions(
   options: user.SemaphoreOptions,
   backendClock?: Clock,
-  known: ReadonlySet<string> = SEMAPHORE_OPTIONS,
+  known: OptionNames = SEMAPHORE_OPTIONS,
 ): ResolvedOptions {
   const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
   checkOptions(options, known, 'options', `an object with a limit${hint}`);
-  const { ttl = 30_000, extendEvery = ttl / 3, retry = {}, maxWaiting, keeper } = options;
+  const { ttl = 30_000, extendEvery = ttl / 3, maxWaiting, groupLimit, keeper } = options;
   const { label = `${hostname()}:${process.pid}`, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
   const limit = checkLimit('limit', options.limit, rate !== undefined);
@@ -60,21 +61,17 @@ export function resolveOptions(
     limit,
     ttl,
     extendEvery: milliseconds('extendEvery', extendEvery, 0, ttl / 2),
-    retry: resolveRetry(retry),
+    retry: resolveRetry(options.retry),
     prefix: checkPrefix(options.prefix),
     label: withoutCredentials(text('label', label, 0, 256)),
     replicas: resolveReplicas(options.replicas),
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
     budgets: options.budgets && byBudget('budgets', options.budgets, resolveBudget),
-    groupLimit: resolveGroupLimit(options.groupLimit),
+    groupLimit: groupLimit === undefined ? undefined : integer('groupLimit', groupLimit, 1),
     clock: checkClock(clock),
     keeper,
   });
-}
-
-export function resolveGroupLimit(limit: number | undefined): number | undefined {
-  return limit === undefined ? undefined : integer('groupLimit', limit, 1);
 }
 
 function resolveReplicas(given?: user.ReplicaOptions): port.ReplicaRequirement | undefined {
@@ -90,7 +87,7 @@ function resolveReplicas(given?: user.ReplicaOptions): port.ReplicaRequirement |
 /** `known`: the options that the call takes. `budgets`: the names that a cost may have. */
 export function resolveAcquire(
   given: number | user.AcquireOptions = {},
-  known: ReadonlySet<string> = ACQUIRE_OPTIONS,
+  known: OptionNames = ACQUIRE_OPTIONS,
   budgets?: port.Budgets,
 ): ResolvedAcquire {
   const options: user.AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
@@ -174,21 +171,17 @@ export function resolveRate(given: user.RateOptions): port.Rate {
 /** With a rate there may be no limit. */
 export function checkLimit(option: string, limit: unknown, hasRate: boolean): number {
   if (limit !== Infinity) return integer(option, limit, 1);
-  if (hasRate) return NO_LIMIT;
-  throw rangeError(
-    `${option}: expected an integer >= 1 (Infinity only beside a rate), got Infinity`,
-  );
+  checkRange(hasRate, option, 'an integer >= 1 (Infinity only beside a rate)', 'Infinity');
+  return NO_LIMIT;
 }
 
-export function resolveRetry(given: user.RetryOptions): BackoffOptions {
+export function resolveRetry(given: user.RetryOptions = {}): BackoffOptions {
   checkOptions(given, 'min max factor jitter', 'retry');
   const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);
   checkType(typeof factor === 'number', 'retry.factor', 'a number', factor);
-  if (!(factor >= 1 && factor <= 1000)) {
-    throw rangeError(`retry.factor: expected 1 to 1000, got ${factor}`);
-  }
+  checkRange(factor >= 1 && factor <= 1000, 'retry.factor', '1 to 1000', factor);
   checkType(typeof jitter === 'boolean', 'retry.jitter', 'true or false', jitter);
   return { min, max, factor, jitter };
 }
@@ -221,10 +214,10 @@ export function checkBudgetName(option: string, name: unknown): void {
 
 /** `known`: the budgets of the semaphore. */
 export function checkBudgetRoom(semaphore: string, known: readonly string[], name: string): void {
-  if (known.length < MOST_BUDGETS || known.includes(name)) return;
-  throw rangeError(
-    `name: expected a budget among the ${known.length} of ${JSON.stringify(semaphore)}, which are as many as may count (${known.join(', ')}), got ${JSON.stringify(name)}`,
-  );
+  const hasRoom = known.length < MOST_BUDGETS || known.includes(name);
+  const among = `the ${known.length} of ${JSON.stringify(semaphore)}, which are as many as may count`;
+  const expected = `a budget among ${among} (${known.join(', ')})`;
+  checkRange(hasRoom, 'name', expected, JSON.stringify(name));
 }
 
 /** `option`: its name in messages. */
@@ -264,10 +257,8 @@ function byBudget<Value, Resolved>(
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
   checkType(isObject, option, 'an object by names of budgets', given);
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  if (entries.length > MOST_BUDGETS) {
-    const what = option === 'budgets' ? '' : ' budgets';
-    throw rangeError(`${option}: expected at most ${MOST_BUDGETS}${what}, got ${entries.length}`);
-  }
+  const most = `at most ${MOST_BUDGETS}${option === 'budgets' ? '' : ' budgets'}`;
+  checkRange(entries.length <= MOST_BUDGETS, option, most, entries.length);
   const record: Record<string, Resolved> = {};
   Object.setPrototypeOf(record, null);
   for (const [name, value] of entries) {

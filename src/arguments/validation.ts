@@ -24,6 +24,16 @@ export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(worded(message)), { code: CODE });
 }
 
+/** Refuses an argument outside its range. `got`: as a message shows it. */
+export function checkRange(
+  fits: boolean,
+  option: string,
+  expected: string,
+  got: number | string,
+): asserts fits {
+  if (!fits) throw rangeError(`${option}: expected ${expected}, got ${got}`);
+}
+
 function worded(message: string): string {
   return withHelp(CODE, withoutCredentials(message));
 }

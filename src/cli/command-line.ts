@@ -69,7 +69,7 @@ function helpOfCode(word: string): string | undefined {
 
 /** The word in quotes, and the known word that the user probably meant. */
 function withHint(word: string, known: ReadonlyMap<string, unknown>): string {
-  const meant = nearest(word, new Set(known.keys()));
+  const meant = nearest(word, [...known.keys()]);
   return meant === undefined ? quoted(word) : `${quoted(word)} (${meant}?)`;
 }
 

@@ -1,4 +1,4 @@
-import { checkOptions, DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
+import { checkOptions, DEADLINE_OPTIONS } from '../arguments/known-options.js';
 import { checkType } from '../arguments/validation.js';
 import { runHolding } from '../core/use.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../arguments/resolve.js';
@@ -7,8 +7,6 @@ import { Semaphore } from '../semaphore.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';
 import { OrderedAcquisition, type Share } from './ordered-acquisition.js';
-
-const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
@@ -43,7 +41,7 @@ export async function acquireAll(
   options?: number | AcquireAllOptions,
 ): Promise<CompositeHandle> {
   const given = sharesOf(semaphores);
-  const { timeout, signal } = resolveAcquire(options, OPTIONS);
+  const { timeout, signal } = resolveAcquire(options, `${DEADLINE_OPTIONS} clock`);
   const { clock = systemClock } = typeof options === 'object' ? options : {};
   const acquisition = new OrderedAcquisition(given, { clock: checkClock(clock), timeout, signal });
   await acquisition.acquire();

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { checkType } from '../arguments/validation.js';
 import { onceAborted } from '../core/abort-fanout.js';
@@ -7,7 +7,7 @@ import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Mutex, type MutexOptions, type SemaphoreTarget } from '../mutex.js';
 import { resolveAcquire } from '../arguments/resolve.js';
-import type { SemaphoreWarning } from '../semaphore-types.js';
+import type { SemaphoreWarning } from '../semaphore.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
 /** The options of a mutex, and `again`. */
@@ -36,8 +36,6 @@ export interface ElectionEvents {
   warning: [warning: ElectionWarning];
 }
 
-const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
-
 /**
  * One leader among the processes that campaign under one name: the holder of its mutex. Candidates
  * lead in the order in which they began to campaign.
@@ -59,7 +57,7 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: ElectionOptions = {}) {
-    checkOptions(options, OPTIONS);
+    checkOptions(options, `${SEMAPHORE_OPTIONS} again`);
     const { again = false, ...others } = options;
     checkType(typeof again === 'boolean', 'again', 'true or false', again);
     const mutex = new Mutex(target, name, others);

@@ -8,8 +8,7 @@ import type { Handle } from '../handle.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { checkFunction, resolveClose } from '../arguments/resolve.js';
 import type { CloseOptions } from '../options.js';
-import { Semaphore } from '../semaphore.js';
-import type { PoolReports, TryUseResult } from '../semaphore-types.js';
+import { type PoolReports, Semaphore, type TryUseResult } from '../semaphore.js';
 import { inSlices } from '../time/in-slices.js';
 import type { CompositeHandle } from './composite-handle.js';
 

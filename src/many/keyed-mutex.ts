@@ -1,12 +1,11 @@
-import { DEADLINE_OPTIONS, type OptionNames } from '../arguments/known-options.js';
-import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { DEADLINE_OPTIONS, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { checkType, integer } from '../arguments/validation.js';
 import { backendOf } from '../clients.js';
 import { BackendError, ClosedError } from '../errors.js';
 import { type MutexOptions, type SemaphoreTarget, withLimitOne } from '../mutex.js';
 import type { DeadlineOptions } from '../options.js';
 import { resolveAcquire, type ResolvedOptions, resolveOptions } from '../arguments/resolve.js';
-import type { SemaphoreWarning } from '../semaphore-types.js';
+import type { SemaphoreWarning } from '../semaphore.js';
 import { KeyedHandle } from './composite-handle.js';
 import { stripeOf } from './key-stripes.js';
 import { KeyedLocks } from './keyed-locks.js';
@@ -47,8 +46,6 @@ export interface KeyedMutexEvents {
   warning: [warning: KeyedMutexWarning];
 }
 
-const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
-
 /**
  * How often redsem looks for another number of stripes, in milliseconds: a note stays for a day.
  */
@@ -72,7 +69,8 @@ export class KeyedMutex extends KeyedLocks<Keys, KeyedHandle, DeadlineOptions, K
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
-    const resolved = resolveOptions(withLimitOne(options), backendOf(target).clock, OPTIONS);
+    const known = `${SEMAPHORE_OPTIONS} name stripes`;
+    const resolved = resolveOptions(withLimitOne(options), backendOf(target).clock, known);
     const { name, stripes, ...others } = options;
     super(target, name, others);
     if (stripes !== undefined) integer('stripes', stripes, 1);

@@ -1,12 +1,11 @@
-import { checkOptions, type OptionNames, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { quoted } from '../arguments/shown.js';
 import { backendOf } from '../clients.js';
 import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, SemaphoreOptions, TryAcquireOptions } from '../options.js';
 import { checkLimit, resolveOptions } from '../arguments/resolve.js';
-import type { Semaphore } from '../semaphore.js';
-import type { SemaphoreWarning } from '../semaphore-types.js';
+import type { Semaphore, SemaphoreWarning } from '../semaphore.js';
 import { KeyedLocks } from './keyed-locks.js';
 
 /** The options of a semaphore, with another `limit`, and `name`. */
@@ -40,8 +39,6 @@ export interface KeyedSemaphoreEvents {
   warning: [warning: KeyedSemaphoreWarning];
 }
 
-const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
-
 /**
  * A semaphore for each key: per tenant, per host. Each key has its own limit and its own queue;
  * unused keys take no memory in the process. The semaphore of a key is named `keyed:<name>:<key>`:
@@ -62,7 +59,7 @@ export class KeyedSemaphore extends KeyedLocks<
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedSemaphoreOptions) {
-    checkOptions(options, OPTIONS);
+    checkOptions(options, `${SEMAPHORE_OPTIONS} name`);
     const { name, limit, ...others } = options;
     const checked = { ...others, limit: typeof limit === 'function' ? 1 : limit };
     resolveOptions(checked, backendOf(target).clock);

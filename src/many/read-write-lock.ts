@@ -6,8 +6,7 @@ import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, resolveAcquire } from '../arguments/resolve.js';
-import type { SemaphoreEvents } from '../semaphore-types.js';
-import { Semaphore } from '../semaphore.js';
+import { Semaphore, type SemaphoreEvents } from '../semaphore.js';
 import { OneSemaphoreLock } from './one-semaphore-lock.js';
 
 /** The options of a `ReadWriteLock`, as for a semaphore. */

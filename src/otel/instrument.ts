@@ -8,7 +8,6 @@ import { checkOptions } from '../arguments/known-options.js';
 import { VERSION } from './version.js';
 
 const SCOPE = 'redsem';
-const OPTIONS = new Set('meterProvider tracerProvider groupBy semaphores'.split(' '));
 
 // The parts that run on each provider, however many callers share them.
 const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
@@ -46,7 +45,7 @@ export interface InstrumentOptions {
  *   be called twice
  */
 export function instrument(options: InstrumentOptions = {}): () => void {
-  checkOptions(options, OPTIONS);
+  checkOptions(options, 'meterProvider tracerProvider groupBy semaphores');
   const {
     meterProvider = metrics.getMeterProvider(),
     tracerProvider = trace.getTracerProvider(),

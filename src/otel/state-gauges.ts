@@ -1,7 +1,7 @@
 import type { BatchObservableCallback, Meter } from '@opentelemetry/api';
 import { withoutCredentials } from '../arguments/shown.js';
 import { heldByGroup } from '../held-by-group.js';
-import type { SemaphoreLike } from '../interfaces.js';
+import type { SemaphoreLike } from '../semaphore.js';
 import { BUDGET_NAME, GROUP_NAME, SEMAPHORE_NAME } from './attributes.js';
 
 /** A semaphore whose shared state is reported. */

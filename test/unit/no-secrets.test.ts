@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect } from 'chai';
 
 import { formatValue } from '../../src/arguments/shown.js';
-import { SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../../src/arguments/known-options.js';
+import { ACQUIRE_OPTIONS, SEMAPHORE_OPTIONS } from '../../src/arguments/known-options.js';
 import { QuorumError } from '../../src/errors.js';
 import type { RedisConnection, SingleTarget } from '../../src/index.js';
 import {
@@ -115,7 +115,7 @@ describe('no secret is in a refusal:', () => {
     (options) => listSemaphores(backend, options),
     (options) => webView(backend, options),
   ];
-  const given = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes', 'again', 'hosts', 'url']);
+  const given = new Set(`${SEMAPHORE_OPTIONS} name stripes again hosts url`.split(' '));
   // They may be any text.
   for (const free of ['label', 'prefix', 'name']) given.delete(free);
 
@@ -145,9 +145,7 @@ describe('no secret is in a refusal:', () => {
     const semaphore = new Semaphore(backend, 'a', { limit: 1 });
     const ticket = await semaphore.use((handle) => handle.toJSON());
     // A group may be any text.
-    const options = [...WAIT_OPTIONS, 'permits', 'url', 'password'].filter(
-      (one) => one !== 'group',
-    );
+    const options = [...ACQUIRE_OPTIONS, 'url', 'password'].filter((one) => one !== 'group');
     const methods = ['acquire', 'tryAcquire', 'use', 'setLimit', 'addPermits', 'setRate', 'adopt'];
     for (const url of URLS) {
       const refused: Promise<unknown>[] = [

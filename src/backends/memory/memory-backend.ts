@@ -13,8 +13,6 @@ import { acquire, isFree } from './requests.js';
 import { open, type Semaphore } from './semaphore.js';
 import { serve } from './serve.js';
 
-const OPTIONS: ReadonlySet<string> = new Set(['clock']);
-
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
 
@@ -47,7 +45,7 @@ export class MemoryBackend implements port.Backend {
   #turning: Promise<void> | undefined;
 
   constructor(options: MemoryBackendOptions = {}) {
-    checkOptions(options, OPTIONS);
+    checkOptions(options, 'clock');
     this.clock = checkClock(options.clock ?? systemClock);
     this.#epoch = this.clock.wall() - this.clock.monotonic();
   }
