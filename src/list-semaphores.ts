@@ -48,9 +48,8 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   do {
     page = await retryUntilDeadline(subject, 'listing semaphores', list);
     for (const name of page.names) {
-      if (known.has(name)) continue;
+      if (!known.has(name)) yield name;
       known.add(name);
-      yield name;
     }
   } while (page.cursor !== '');
 }

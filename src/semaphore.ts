@@ -8,7 +8,7 @@ import type { Admin } from './core/admin.js';
 import type { Lease } from './core/lease.js';
 import { SemaphoreLink } from './core/semaphore-link.js';
 import { acquireTogether } from './core/together.js';
-import { runHolding } from './core/use.js';
+import { runHolding, type Task } from './core/use.js';
 import { ClosedError, HandleLostError, type HeldHere } from './errors.js';
 import { checkHandleData, Handle, type HandleData, type HandleLike } from './handle.js';
 import type * as user from './options.js';
@@ -33,7 +33,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** As given to the constructor. */
   readonly name: string;
   readonly #link: SemaphoreLink;
-  readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
+  readonly #keep = (lease: Lease | undefined): Handle => {
+    // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
+    if (lease === undefined) throw new ClosedError(this.name);
+    if (this.#isClosed) lease.lose('closed');
+    this.#assertOpen();
+    return Handle.of(lease, this.#warn);
+  };
   /** No warning has credentials. */
   readonly #warn = (code: WarningCode, message: string, cause?: unknown): boolean => {
     const clean = { code, message: withoutCredentials(message) };
@@ -131,7 +137,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params.signal?.throwIfAborted();
       checkRequest(this.#link.backend, params);
       // A user's clock may throw.
-      return this.#link.acquire(params).then(this.#toHandle);
+      return this.#link.acquire(params).then(this.#keep);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -200,10 +206,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
-  async use<T>(
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: number | user.AcquireOptions,
-  ): Promise<T> {
+  async use<T>(fn: Task<Handle, T>, options?: number | user.AcquireOptions): Promise<T> {
     args.checkFunction('fn', fn);
     return runHolding(await this.acquire(options), fn);
   }
@@ -213,10 +216,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
-  async tryUse<T>(
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: user.TryAcquireOptions,
-  ): Promise<TryUseResult<T>> {
+  async tryUse<T>(fn: Task<Handle, T>, options?: user.TryAcquireOptions): Promise<TryUseResult<T>> {
     args.checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
     return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
@@ -377,14 +377,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return this.close();
   }
 
-  #keep(lease: Lease | undefined): Handle {
-    // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
-    if (lease === undefined) throw new ClosedError(this.name);
-    if (this.#isClosed) lease.lose('closed');
-    this.#assertOpen();
-    return Handle.of(lease, this.#warn);
-  }
-
   /** From now on the semaphore warns of problems that failed calls and replies show. */
   #watchCalls(): void {
     this.#link.listener = {
@@ -421,9 +413,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   #watchForHazards(): void {
     const { backend, key } = this.#link;
-    this.#stopHazards = backend.onHazard?.(key, (message) => {
-      this.#warn('NODE_SET', message);
-    });
+    this.#stopHazards = backend.onHazard?.(key, (message) => void this.#warn('NODE_SET', message));
     const onFound = (hazard?: string): void => {
       if (hazard !== undefined) this.#warn('EVICTION', hazard);
     };
@@ -526,13 +516,7 @@ export interface SemaphoreLike
   /** As `Semaphore.tryAcquire`. */
   tryAcquire(options?: user.TryAcquireOptions): Promise<HandleLike | null>;
   /** As `Semaphore.use`. */
-  use<T>(
-    fn: (handle: HandleLike) => T | Promise<T>,
-    options?: number | user.AcquireOptions,
-  ): Promise<T>;
+  use<T>(fn: Task<HandleLike, T>, options?: number | user.AcquireOptions): Promise<T>;
   /** As `Semaphore.tryUse`. */
-  tryUse<T>(
-    fn: (handle: HandleLike) => T | Promise<T>,
-    options?: user.TryAcquireOptions,
-  ): Promise<TryUseResult<T>>;
+  tryUse<T>(fn: Task<HandleLike, T>, options?: user.TryAcquireOptions): Promise<TryUseResult<T>>;
 }

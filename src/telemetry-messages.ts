@@ -1,3 +1,4 @@
+import type { Ticket } from './backends/backend.js';
 import type { LostReason } from './errors.js';
 
 /**
@@ -15,9 +16,7 @@ interface About {
  * Context of the tracing channel `redsem:acquire`. `result` or `error` is added when the call has
  * ended.
  */
-export interface AcquireContext {
-  /** The semaphore's name. */
-  readonly name: string;
+export interface AcquireContext extends Pick<About, 'name'> {
   /** How many permits it asks for. */
   readonly permits: number;
   /** Undefined for `tryAcquire` and for a try for several semaphores; Infinity: no limit. */
@@ -31,19 +30,13 @@ export interface WaitMessage extends About {
 }
 
 /** `redsem:queue`: how many requests of one `Semaphore` object have no result yet. */
-export interface QueueMessage {
-  /** The semaphore's name. */
-  readonly name: string;
+export interface QueueMessage extends Pick<About, 'name'> {
   /** Requests of that object alone: objects of the same name report separately. */
   readonly waiting: number;
 }
 
 /** `redsem:grant` */
-export interface GrantMessage extends About {
-  /** One number for each permit. */
-  readonly slots: readonly number[];
-  /** As `handle.fencingToken`. */
-  readonly fencingToken: number;
+export interface GrantMessage extends About, Ticket {
   /** Milliseconds since the call of `acquire`. */
   readonly waited: number;
   /** How many times the backend was asked; 0: the ticket was adopted. */
@@ -86,9 +79,7 @@ export interface ReleaseMessage extends About {
 export type DropMessage = About;
 
 /** `redsem:mismatch`: another process uses the name with another limit. */
-export interface MismatchMessage {
-  /** The semaphore's name. */
-  readonly name: string;
+export interface MismatchMessage extends Pick<About, 'name'> {
   /** The limit of this object. */
   readonly limit: number;
   /** The limit of the other process. */

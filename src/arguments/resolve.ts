@@ -15,20 +15,13 @@ type Given = { readonly [Name in Defaulted]: NonNullable<user.SemaphoreOptions[N
 
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions
-  extends Given, Pick<user.SemaphoreOptions, 'maxWaiting' | 'groupLimit' | 'keeper'> {
+  extends Given, port.Policies, Pick<user.SemaphoreOptions, 'maxWaiting' | 'keeper'> {
   readonly retry: BackoffOptions;
   readonly replicas: port.ReplicaRequirement | undefined;
-  readonly rate: port.Rate | undefined;
-  readonly budgets: port.Budgets | undefined;
 }
 
 /** What a request asks for. */
-export interface ResolvedTry {
-  readonly permits: number;
-  /** Undefined: priority 0, no group. */
-  readonly order: port.RequestOrder | undefined;
-  readonly cost: port.Costs | undefined;
-}
+export type ResolvedTry = Pick<port.TicketRequest, 'permits' | 'order' | 'cost'>;
 
 export interface ResolvedAcquire
   extends ResolvedTry, Required<Pick<user.AcquireOptions, 'signal' | 'onWaiting'>> {

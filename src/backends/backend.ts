@@ -485,15 +485,11 @@ export interface BudgetState extends Omit<Rate, 'permits'> {
 }
 
 /** A semaphore in a list of all; what has expired is not counted. */
-export interface Overview {
+export interface Overview extends Pick<InspectReply, 'held' | 'waiting'> {
   /** Undefined where no caller has named a limit within a day. */
   readonly limit: number | undefined;
   /** As in `InspectReply`; undefined without a limit. */
   readonly limitFrom: 'setLimit' | 'caller' | undefined;
-  /** Permits that are held. */
-  readonly held: number;
-  /** Requests that wait. */
-  readonly waiting: number;
   /** How long the first in the queue waits, in milliseconds; undefined where no request waits. */
   readonly oldestWait: number | undefined;
   /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher one. */

@@ -1,4 +1,4 @@
-import type { Backend, SemaphoreKey } from './backend.js';
+import type { Backend, HolderState, SemaphoreKey } from './backend.js';
 import type { LostReason } from '../errors.js';
 import type { ResolvedOptions } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
@@ -8,10 +8,7 @@ export type KeptSemaphore = Pick<ResolvedOptions, 'limit' | 'ttl' | 'extendEvery
   readonly key: SemaphoreKey;
 };
 
-export interface KeptTicket {
-  readonly id: string;
-  readonly fencingToken: number;
-}
+export type KeptTicket = Pick<HolderState, 'id' | 'fencingToken'>;
 
 /** A lease that a keeper gets. */
 export interface KeepableLease extends KeptTicket {

@@ -7,6 +7,9 @@ interface Holding extends AsyncDisposable {
   readonly unchecked: readonly { reportLoss(): Promise<void> }[];
 }
 
+/** Work that runs under a permit. */
+export type Task<Held, T> = (handle: Held) => T | Promise<T>;
+
 /**
  * Runs `fn` with `handle` and releases it whatever happens. Settles as `fn` does. A release that
  * fails beside an error of `fn` becomes that error's `cause`, or its `suppressed` where it already
@@ -14,10 +17,7 @@ interface Holding extends AsyncDisposable {
  * it by a warning, and the release is retried. Where `fn` ends well without a look at a permit that
  * was lost meanwhile, its semaphore emits a `warning`: nothing else shows it.
  */
-export async function runHolding<H extends Holding, T>(
-  handle: H,
-  fn: (handle: H) => T | Promise<T>,
-): Promise<T> {
+export async function runHolding<H extends Holding, T>(handle: H, fn: Task<H, T>): Promise<T> {
   handle.markUnchecked();
   let result: T;
   try {

@@ -1,6 +1,6 @@
 import { checkOptions, DEADLINE_OPTIONS } from '../arguments/known-options.js';
 import { checkType } from '../arguments/validation.js';
-import { runHolding } from '../core/use.js';
+import { runHolding, type Task } from '../core/use.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../arguments/resolve.js';
 import type { DeadlineOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
@@ -59,7 +59,7 @@ export async function acquireAll(
  */
 export async function useAll<T>(
   semaphores: readonly (Semaphore | SemaphoreShare)[],
-  fn: (handle: CompositeHandle) => T | Promise<T>,
+  fn: Task<CompositeHandle, T>,
   options?: number | AcquireAllOptions,
 ): Promise<T> {
   checkFunction('fn', fn);

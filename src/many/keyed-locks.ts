@@ -3,7 +3,7 @@ import { checkType, text } from '../arguments/validation.js';
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { WeakGroups } from '../core/weak-groups.js';
 import { ClosedError } from '../errors.js';
-import { runHolding } from '../core/use.js';
+import { runHolding, type Task } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { checkFunction, resolveClose } from '../arguments/resolve.js';
@@ -63,11 +63,7 @@ export abstract class KeyedLocks<
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
-  async use<T>(
-    keys: Keys,
-    fn: (handle: Held) => T | Promise<T>,
-    options?: number | Options,
-  ): Promise<T> {
+  async use<T>(keys: Keys, fn: Task<Held, T>, options?: number | Options): Promise<T> {
     checkFunction('fn', fn);
     return runHolding(await this.acquire(keys, options), fn);
   }
@@ -77,11 +73,7 @@ export abstract class KeyedLocks<
    * replica, but must run on a single replica.
    * @throws as `tryAcquire`, and what `fn` throws
    */
-  async tryUse<T>(
-    keys: Keys,
-    fn: (handle: Held) => T | Promise<T>,
-    ...options: TryOptions
-  ): Promise<TryUseResult<T>> {
+  async tryUse<T>(keys: Keys, fn: Task<Held, T>, ...options: TryOptions): Promise<TryUseResult<T>> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(keys, ...options);
     return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };

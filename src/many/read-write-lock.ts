@@ -1,7 +1,7 @@
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
 import { checkType, integer, rangeError } from '../arguments/validation.js';
 import { MOST_PERMITS } from '../backends/protocol.js';
-import { runHolding } from '../core/use.js';
+import { runHolding, type Task } from '../core/use.js';
 import type { Handle } from '../handle.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, SemaphoreOptions, WaitOptions } from '../options.js';
@@ -71,10 +71,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
    * @param options as `acquireRead`
    * @throws as `acquireRead`, and what `fn` throws
    */
-  async read<T>(
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: number | ReadWriteAcquireOptions,
-  ): Promise<T> {
+  async read<T>(fn: Task<Handle, T>, options?: number | ReadWriteAcquireOptions): Promise<T> {
     return this.semaphore.use(fn, withPermits(1, options));
   }
 
@@ -84,10 +81,7 @@ export class ReadWriteLock extends OneSemaphoreLock<SemaphoreEvents> {
    * @param options as `acquireWrite`
    * @throws as `acquireWrite`, and what `fn` throws
    */
-  async write<T>(
-    fn: (handle: Handle) => T | Promise<T>,
-    options?: number | ReadWriteAcquireOptions,
-  ): Promise<T> {
+  async write<T>(fn: Task<Handle, T>, options?: number | ReadWriteAcquireOptions): Promise<T> {
     checkFunction('fn', fn);
     return runHolding(await this.acquireWrite(options), fn);
   }
