@@ -38,16 +38,12 @@ export function isRedsemError(error: unknown): error is RedsemError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
+type Counted = 'timeout' | 'waited' | 'attempts';
+
 /** The facts in an `AcquireTimeoutError`. */
-export interface AcquireTimeoutDetails {
+export interface AcquireTimeoutDetails extends Pick<AcquireTimeoutError, Counted> {
   /** The semaphore's name. */
   readonly name: string;
-  /** Milliseconds that the caller allowed. */
-  readonly timeout: number;
-  /** Milliseconds that passed. */
-  readonly waited: number;
-  /** How many times the backend was asked. */
-  readonly attempts: number;
   /**
    * The limit in the last reply, if known. For a limit of 0 the message says that the semaphore is
    * paused.
@@ -123,13 +119,9 @@ function reasonOf(cause: unknown): string {
 }
 
 /** The facts in a `QueueFullError`. */
-export interface QueueFullDetails {
+export interface QueueFullDetails extends Pick<QueueFullError, 'position' | 'limit'> {
   /** The semaphore's name. */
   readonly name: string;
-  /** The place that the request would have: the number of requests that wait. */
-  readonly position: number;
-  /** How many requests may wait. */
-  readonly limit: number;
 }
 
 /**

@@ -280,10 +280,7 @@ export interface OverVerdict extends Verdict<'over'> {
 }
 
 /** As many wait as the call allows: it is not queued. */
-export interface FullVerdict extends Verdict<'full'> {
-  /** How many wait. */
-  readonly waiting: number;
-}
+export type FullVerdict = Verdict<'full'> & Pick<InspectReply, 'waiting'>;
 
 /** It came after `notAfter`: nothing was done. */
 export type LateVerdict = Verdict<'late'>;
@@ -520,11 +517,9 @@ export interface HolderState extends Ticket {
 }
 
 /** One request that waits; see `Semaphore.inspect`. */
-export interface WaiterState extends RequestOrder {
+export interface WaiterState extends RequestOrder, Pick<TicketRequest, 'permits'> {
   /** The id of the ticket that it will be. */
   readonly id: string;
-  /** How many it asks for. */
-  readonly permits: number;
   /** 0 is the next to be granted. */
   readonly position: number;
   /** Milliseconds since the request arrived. */
