@@ -22,7 +22,7 @@ import { quoted, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
 
 type WarningCode = SemaphoreWarning['code'];
-type Handles = Promise<readonly Handle[] | null>;
+type Taken = readonly Handle[] | null;
 type Shares = readonly { readonly semaphore: Semaphore; readonly permits: number }[];
 
 /**
@@ -126,6 +126,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #traced<R>(call: () => Promise<R>, permits = 1, timeout?: number): Promise<R> {
+    if (!telemetry.acquire.hasSubscribers) return call();
     return telemetry.acquire.tracePromise(call, { name: this.name, permits, timeout });
   }
 
@@ -155,7 +156,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: user.TryAcquireOptions): Promise<Handle | null> {
-    if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
     return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
@@ -171,31 +171,26 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @internal One call for permits of several semaphores, all or none. Null: a permit was not free.
    *   `unable`: no single call can take them all.
    */
-  static tryTogether(shares: Shares, signal: AbortSignal): Handles | 'unable' {
+  static async tryTogether(shares: Shares, signal: AbortSignal): Promise<Taken | 'unable'> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       checkMostPermits(semaphore.#link.backend, permits);
       return { link: semaphore.#link, permits };
     });
-    const leases = acquireTogether(wanted, signal);
-    if (leases === 'unable') return leases;
-    const handles = leases.then((taken) =>
-      taken === undefined ? null : Semaphore.#keepEach(shares, taken),
+    const outcomes = acquireTogether(wanted, signal);
+    if (outcomes === 'unable') return outcomes;
+    const handles = shares.map(({ semaphore, permits }, i) =>
+      semaphore.#traced(async () => {
+        const lease = await outcomes[i];
+        return lease === undefined ? null : semaphore.#keep(lease);
+      }, permits),
     );
-    if (!telemetry.acquire.hasSubscribers) return handles;
-    // As a call of each semaphore, with its handle as the result.
-    const traced = shares.map(({ semaphore, permits }, i) =>
-      semaphore.#traced(async () => (await handles)?.[i] ?? null, permits),
-    );
-    return Promise.all(traced).then(() => handles);
-  }
-
-  static #keepEach(shares: Shares, leases: readonly Lease[]): Handle[] {
-    const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
-    if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
-    // The semaphore was closed meanwhile. A lease without a handle would be extended for ever.
-    for (const lease of leases) lease.drop();
-    throw new ClosedError(closed.semaphore.name);
+    const settled = await Promise.allSettled(handles);
+    const taken = settled.flatMap((each) => ('value' in each && each.value) || []);
+    if (taken.length === shares.length) return taken;
+    for (const handle of taken) void handle.release().catch(() => undefined);
+    for (const each of settled) if (each.status === 'rejected') throw each.reason;
+    return null;
   }
 
   /**

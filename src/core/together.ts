@@ -17,19 +17,20 @@ export interface Wanted {
 }
 
 /**
- * One try for permits of several semaphores in one call: all of them or none.
- * @returns undefined when a permit was not free; `unable` when no single call can do it
- * @throws the error that ended the try; tickets that the backend may hold for it are withdrawn
+ * One try for permits of several semaphores in one call: all of them or none. Tickets that the
+ * backend may hold for a try that failed are withdrawn.
+ * @returns a lease for each semaphore, undefined where a permit was not free; `unable` when no
+ *   single call can do it
  */
 export function acquireTogether(
   wanted: readonly Wanted[],
   signal: AbortSignal | undefined,
-): Promise<readonly Lease[] | undefined> | 'unable' {
+): readonly Promise<Lease | undefined>[] | 'unable' {
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
   send(requests, link.client);
-  return allOrNone(requests);
+  return requests.map(({ outcome }) => outcome);
 }
 
 function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boolean {
@@ -66,14 +67,4 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
   const host = { clock, isRetryable: () => true };
   const batcher = new Batcher(operation, host, callTimeoutMs);
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
-}
-
-/** Leases that were granted beside a failure go back. */
-async function allOrNone(requests: readonly Request[]): Promise<readonly Lease[] | undefined> {
-  const outcomes = await Promise.allSettled(requests.map(({ outcome }) => outcome));
-  const leases = outcomes.flatMap((each) => ('value' in each && each.value) || []);
-  if (leases.length === requests.length) return leases;
-  for (const lease of leases) lease.drop();
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  return undefined;
 }
