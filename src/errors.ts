@@ -1,5 +1,4 @@
-import { safeCause } from './arguments/safe-cause.js';
-import { withoutCredentials } from './arguments/shown.js';
+import { safeCause, withoutCredentials } from './arguments/shown.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { advice, describe, type ErrorSubject, isUnreachable, withHelp } from './error-causes.js';
 import { CallTimeoutError } from './time/call-timeout.js';

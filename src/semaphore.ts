@@ -17,9 +17,17 @@ import { onceListened, refuseEventsOfHandles } from './events.js';
 import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
 import { checkName, checkRange, integer } from './arguments/validation.js';
-import { safeCause } from './arguments/safe-cause.js';
-import { quoted, withoutCredentials } from './arguments/shown.js';
+import { quoted, safeCause, withoutCredentials } from './arguments/shown.js';
 import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
+
+// How a semaphore works. `acquire` makes a request, which asks the backend once: what is ready in
+// the same turn of the event loop travels in one call. The backend drops tickets that have expired
+// by its own clock. Then it grants the request a ticket, with the lowest free slots and a higher
+// fencing token, or puts the request at its place in the queue. A queued request sleeps. A grant
+// that the backend pushes wakes it, and so does the next poll: losing every push costs time, never
+// a permit. A granted request is a lease, which is valid for a ttl, less a margin, from the moment
+// at which the last confirmed call was sent. Extensions renew it every third of a ttl. `release`
+// gives the ticket back in one call, which also grants the free permits to the head of the queue.
 
 type WarningCode = SemaphoreWarning['code'];
 type Taken = readonly Handle[] | null;

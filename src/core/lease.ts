@@ -1,4 +1,4 @@
-import { safeCause } from '../arguments/safe-cause.js';
+import { safeCause } from '../arguments/shown.js';
 import type { PushedGrant, Ticket } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/unfit-server.js';

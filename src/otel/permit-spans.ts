@@ -1,7 +1,6 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { safeCause } from '../arguments/safe-cause.js';
-import { withoutCredentials } from '../arguments/shown.js';
+import { safeCause, withoutCredentials } from '../arguments/shown.js';
 import { describe } from '../error-causes.js';
 import type * as telemetry from '../telemetry-messages.js';
 import * as attribute from './attributes.js';
