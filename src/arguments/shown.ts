@@ -29,8 +29,8 @@ const MOST_SHOWN = 100;
 
 /** A text that a user gave, as a message shows it: without credentials, and not too long. */
 export function shown(text: string, most: number = MOST_SHOWN): string {
-  const clean = withoutCredentials(text);
-  return clean.length <= most ? clean : `${clean.slice(0, most - 1).toWellFormed()}…`;
+  const safe = withoutCredentials(text);
+  return safe.length <= most ? safe : `${safe.slice(0, most - 1).toWellFormed()}…`;
 }
 
 /** The same, in quotes. */
