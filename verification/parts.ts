@@ -46,6 +46,8 @@ const OLD_SEEDS = [
   '--seed 616928889 --minutes 1 --processes 6 --only 2,4,5,11,12,13,21,22',
   // A subscription that is given up before its process knows of it.
   '--seed 752879236 --minutes 2.5 --processes 6',
+  // A wall clock that is set forward, before most nodes lose their data.
+  '--seed 374321702 --minutes 1 --processes 8 --nodes 3',
   '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old --real-scripts',
 ];
 

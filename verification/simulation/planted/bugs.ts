@@ -304,6 +304,16 @@ export const BUGS: readonly PlantedBug[] = [
     faults: ['hang', 'straggle', 'duplicate'],
   },
   {
+    name: 'tokens-by-own-clock',
+    origin: 'own defect: seed 374321702',
+    what: 'A wall clock that is set forward puts the tokens of a quorum ahead of its nodes',
+    file: 'backends/quorum/asking.ts',
+    find: 'return Math.max(0, this.#clock.monotonic() + this.#ahead);',
+    replace: 'return this.#serverClock.latestIn(0) ?? this.#ahead;',
+    nodes: 3,
+    faults: ['step-wall', 'restart-empty'],
+  },
+  {
     name: 'one-list-is-enough',
     origin: 'mutant',
     what: 'While the list of nodes is changed, a majority of one of the two lists is enough',
