@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { number } from '../simulation/command-line.js';
-import { assembleRun } from './checker/assemble-run.js';
 import { describeFault, describePlan } from './nemesis/plan.js';
 import { verdictOf, writeReport } from './report.js';
 import { planOf, runChaos, type Settings } from './run-chaos.js';
@@ -69,7 +68,7 @@ async function run(settings: Settings, reports: string): Promise<boolean> {
   const { events, violations, stalls } = await runChaos(settings, folder, (fault) => {
     console.log(`now: ${describeFault(fault).trim()}`);
   });
-  const path = writeReport(out, command, assembleRun(events), violations);
+  const path = writeReport(out, command, events, violations);
   const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
   console.log(`\n${[verdictOf(violations), ...lines].join('\n')}\n${path}`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
