@@ -1,16 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import type { HistoryEvent, Violation } from '../history/events.js';
 import { markdownTable } from '../support/markdown-table.js';
 
 /** How many violations are listed. */
 const SHOWN = 50;
 
-/** Writes `report.md`; gives its path. `command` repeats the run. */
-export function writeReport(
-  folder: string,
-  command: string,
+/** A page of Markdown. */
+export function reportOf(
   events: readonly HistoryEvent[],
   violations: readonly Violation[],
 ): string {
@@ -18,21 +13,11 @@ export function writeReport(
   const rows = violations
     .slice(0, SHOWN)
     .map(({ rule, at, message }) => [((at - start) / 1000).toFixed(3), rule, message]);
-  const parts = [
-    `# Chaos run`,
-    `\`${command}\`; \`--plan\` prints its faults.`,
-    `## ${verdictOf(violations)}`,
+  return [
+    rows.length === 0 ? '## Every promise was kept' : `## Violations: ${violations.length}`,
     ...(rows.length === 0 ? [] : [markdownTable(['seconds', 'rule', 'what'], rows)]),
     markdownTable(['', ''], figuresOf(events)),
-    '',
-  ];
-  const path = join(folder, 'report.md');
-  writeFileSync(path, parts.join('\n\n'));
-  return path;
-}
-
-export function verdictOf({ length }: readonly Violation[]): string {
-  return length === 0 ? 'Every promise was kept' : `Violations: ${length}`;
+  ].join('\n\n');
 }
 
 function figuresOf(events: readonly HistoryEvent[]) {
