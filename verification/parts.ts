@@ -26,7 +26,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',
   docs: 'examples, guides and recipes are compiled and run; the site is built and opened',
   demo: 'the demo',
-  chaos: 'the checker, and short runs of faults by seed',
+  chaos: 'the checker, on histories that are made up',
   web: 'the web view in Chromium, on a real server',
 };
 
