@@ -19,7 +19,7 @@ function fromItsBegin(event: HistoryEvent): HistoryEvent {
   return event.type === 'stall' ? { ...event, at: event.from } : event;
 }
 
-/** A process that is stopped stands still. */
+/** A stopped process writes no line about it. */
 function stopsOf(events: readonly HistoryEvent[]): HistoryEvent[] {
   const faults = events.filter((event) => event.type === 'fault');
   const stops = faults.filter(({ kind, phase }) => kind === 'stop-process' && phase === 'begin');

@@ -25,7 +25,7 @@ const sound: Record<string, string> = {
     'w1 100-1200 released=no id=w1.a extended=101 lost=expired@1099; !stop-server 200-1150; seen 1300 holds=w1.a/0/100',
   'lost-late: a holder hears of the end of its lease when its process continues':
     'w1 100- extended=101 lost=expired@2000; !stop-process 200-1950 w1',
-  'deadline: a process that stands still ends its call when it continues':
+  'deadline: a process that was stopped ends its call when it continues':
     'w1 asks 100-2000 timeout=500; !stop-process 200-1950 w1',
   // Found by --seed 8 --minutes 8 --topology cluster, and the next one as well.
   'phantom: a try that ran late, after the release, is given back':
