@@ -32,7 +32,7 @@ import { startHolderProgram } from './start-holder.js';
 const LATE_START = /its module has given no client yet/;
 
 // What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
-// `verification/keeper` and the chaos runs with real processes.
+// the chaos runs with keepers with real processes.
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
   const holders: WorkerProcess[] = [];

@@ -127,6 +127,16 @@ describe('fencing tokens of a quorum', () => {
     const { fencingToken } = await fixture.take('a.2');
     expect(fencingToken / 1000 - fixture.clock.wall()).to.be.within(0, 1100);
   });
+
+  it('are not ahead of the clocks when the wall clock of a process is set forward', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    await fixture.take('a.1');
+    await fixture.release('a.1');
+    fixture.clock.stepWall(20_000);
+    for (const { memory } of fixture.nodes) memory.skew = -20_000;
+    const { fencingToken } = await fixture.take('a.2');
+    expect(fencingToken / 1000 + 20_000 - fixture.clock.wall()).to.be.within(0, 100);
+  });
 });
 
 const CONDITIONS = ['up', 'dead', 'hung', 'full', 'denied'] as const;

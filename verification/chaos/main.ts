@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { number } from '../simulation/command-line.js';
-import { assembleRun } from './checker/assemble-run.js';
 import { describeFault, describePlan } from './nemesis/plan.js';
-import { verdictOf, writeReport } from './report.js';
+import { reportOf } from './report.js';
 import { planOf, runChaos, type Settings } from './run-chaos.js';
 import { isTopologyName, keeperFits, topologyNames } from './topologies/catalog.js';
 
@@ -18,12 +17,9 @@ Lets processes contend for a semaphore while faults strike, and checks what they
   --ttl T        of the semaphore, in milliseconds, at least 100 (default: 1000)
   --topology T   ${topologyNames.join(', ')} (default: single)
   --keeper       each process has a keeper, and its loop is blocked at times
-  --out FOLDER   where history and report go (default: chaos-report)
+  --out FOLDER   where the history goes (default: chaos-report)
   --plan         prints the plan and ends
 `;
-
-/** How many violations are printed. */
-const SHOWN = 20;
 
 try {
   const { values } = parseArgs({
@@ -69,9 +65,7 @@ async function run(settings: Settings, reports: string): Promise<boolean> {
   const { events, violations, stalls } = await runChaos(settings, folder, (fault) => {
     console.log(`now: ${describeFault(fault).trim()}`);
   });
-  const path = writeReport(out, command, assembleRun(events), violations);
-  const lines = violations.slice(0, SHOWN).map(({ rule, message }) => `${rule}: ${message}`);
-  console.log(`\n${[verdictOf(violations), ...lines].join('\n')}\n${path}`);
+  console.log(`\n${reportOf(events, violations)}\n`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
   if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);
   return violations.length === 0 && 2 * stalls.kept >= stalls.held;

@@ -1,56 +1,45 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-
-import type { Violation } from '../history/events.js';
+import type { HistoryEvent, Violation } from '../history/events.js';
 import { markdownTable } from '../support/markdown-table.js';
-import type { RunRecord } from './checker/run-record.js';
 
 /** How many violations are listed. */
 const SHOWN = 50;
 
-/** Writes `report.md`; gives its path. `command` repeats the run. */
-export function writeReport(
-  folder: string,
-  command: string,
-  run: RunRecord,
+/** A page of Markdown. */
+export function reportOf(
+  events: readonly HistoryEvent[],
   violations: readonly Violation[],
 ): string {
-  const { limit, ttl, at: start } = run.header;
+  const start = events[0]?.at ?? 0;
   const rows = violations
     .slice(0, SHOWN)
     .map(({ rule, at, message }) => [((at - start) / 1000).toFixed(3), rule, message]);
-  const parts = [
-    `# Chaos run`,
-    `\`${command}\`: limit ${limit}, ttl ${ttl} ms; \`--plan\` prints its faults.`,
-    `## ${verdictOf(violations)}`,
-    ...(rows.length === 0 ? [] : [markdownTable(['seconds', 'rule', 'what'], rows)]),
-    markdownTable(['', ''], figuresOf(run)),
-    '',
-  ];
-  const path = join(folder, 'report.md');
-  writeFileSync(path, parts.join('\n\n'));
-  return path;
-}
-
-export function verdictOf({ length }: readonly Violation[]): string {
-  return length === 0 ? 'Every promise was kept' : `Violations: ${length}`;
-}
-
-function figuresOf({ header, end, holds, calls, seen, faults }: RunRecord) {
-  const waits = holds.map(({ invoked, granted }) => granted - invoked).toSorted((a, b) => a - b);
-  const wait = (share: number) => Math.round(waits[Math.floor(share * (waits.length - 1))] ?? 0);
-  const ends = calls.map(({ operation, settled }) => {
-    return `${operation} ${settled?.outcome ?? 'cut short'}`;
-  });
   return [
-    ['length', `${((end - header.at) / 1000).toFixed(1)} s`],
-    ['processes', String(new Set(calls.map((call) => call.process)).size)],
-    ['permits granted', String(holds.length)],
-    ['wait for a permit, p50 / p99 / most', `${[0.5, 0.99, 1].map(wait).join(' / ')} ms`],
-    ['calls', counted(ends)],
-    ['losses that holders saw', counted(holds.flatMap(({ lost }) => lost?.reason ?? []))],
-    ['reads of the server', String(seen.length)],
-    ['faults', counted(faults.map(({ kind }) => kind))],
+    rows.length === 0 ? '## Every promise was kept' : `## Violations: ${violations.length}`,
+    ...(rows.length === 0 ? [] : [markdownTable(['seconds', 'rule', 'what'], rows)]),
+    markdownTable(['', ''], figuresOf(events)),
+  ].join('\n\n');
+}
+
+function figuresOf(events: readonly HistoryEvent[]) {
+  const of = <T extends HistoryEvent['type']>(type: T) =>
+    events.filter((event): event is Extract<HistoryEvent, { readonly type: T }> => {
+      return event.type === type;
+    });
+  const calls = of('invoke');
+  const ended = [...of('ok'), ...of('fail'), ...of('unknown')];
+  const ends = new Map(ended.map(({ process, call, type }) => [`${process} ${call}`, type]));
+  const outcomes = calls.map(({ process, call, operation }) => {
+    return `${operation} ${ends.get(`${process} ${call}`) ?? 'cut short'}`;
+  });
+  const begun = of('fault').filter(({ phase }) => phase === 'begin');
+  return [
+    ['length', `${(((events.at(-1)?.at ?? 0) - (events[0]?.at ?? 0)) / 1000).toFixed(1)} s`],
+    ['processes', String(new Set(calls.map(({ process }) => process)).size)],
+    ['permits granted', String(of('ok').flatMap(({ tickets = [] }) => tickets).length)],
+    ['calls', counted(outcomes)],
+    ['losses that holders saw', counted(of('lost').map(({ reason }) => reason))],
+    ['reads of the server', String(of('seen').length)],
+    ['faults', counted(begun.map(({ kind }) => kind))],
   ];
 }
 

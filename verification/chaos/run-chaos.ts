@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../../src/backends/protocol.js';
-import { checkHistory } from './checker/check-history.js';
-import { RECONNECT } from './checker/precision.js';
-import { NEMESIS } from './checker/run-record.js';
+import { checkHistory } from './check-history.js';
+import { NEMESIS } from '../checker/troubles.js';
 import { machineTime } from '../history/machine-time.js';
 import { readHistory } from '../history/read-history.js';
-import { type Recorder, recorderOf } from './history/recorder.js';
+import { type Recorder, recorderOf } from '../history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { observe, type Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
@@ -29,6 +28,9 @@ export interface Settings {
 }
 
 const LIMIT = 3;
+
+/** How long after a fault the clients may need to be connected again, in milliseconds. */
+const RECONNECT = 2500;
 
 export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
   const kinds = faultKindsOf(topology, keeper);

@@ -1,12 +1,13 @@
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { describeStarted, noServer } from '../../test/support/require-server.js';
 import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf, needPackages } from '../package/folder-packages.js';
 import { clientPackages, readPages, samplesOf } from './markdown-samples.js';
-import { anchorsOf, deadLinks } from './page-links.js';
 import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from './reader-projects.js';
 
+const NAMED_FILE = /`((?:test|verification|src|examples|benchmarks)\/[\w./-]+\w)`/g;
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
 const textOf = (path: string): string => pages.find((page) => page.path === path)?.text ?? '';
@@ -152,20 +153,13 @@ describeStarted(SUITE, noServer(), start, (projects) => {
   });
 });
 
-describe('links in the docs', () => {
-  it('lead to files and headings that are there, and so do files named in backquotes', () => {
-    expect(pages.flatMap(deadLinks)).to.deep.equal([]);
-    const text = '[1](#quick-start) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
-    const dead = ['#none', 'none.md', 'docs/faq.md#none', 'src/none.ts'];
-    const path = 'README.md';
-    expect(deadLinks({ path, text })).to.deep.equal(dead.map((each) => `${path}: ${each}`));
+/** Links are checked where the site is built; the left column of the list names files that are gone. */
+it('files that the docs name in backquotes are there', () => {
+  const current = pages.filter(({ path }) => !path.endsWith('where-each-promise-is-proven.md'));
+  const named = current.flatMap(({ path, text }) => {
+    const prose = text.replaceAll(/^```.*?^```$/gms, '');
+    return [...prose.matchAll(NAMED_FILE)].map(([, name = '']) => ({ path, name }));
   });
-
-  it('reach every error and warning code by an anchor', () => {
-    const errors = anchorsOf(textOf('docs/reference/errors.md'));
-    const codes = 'acquire_timeout handle_lost backend quorum closed invalid_argument';
-    const warnings =
-      'backend_unreachable campaign_failed eviction limit_mismatch node_set release_failed stripes_mismatch';
-    expect([...errors]).to.include.members([...codes.split(' '), ...warnings.split(' ')]);
-  });
+  expect(named).to.have.length.above(100);
+  expect(named.filter(({ name }) => !existsSync(join(ROOT, name)))).to.deep.equal([]);
 });

@@ -10,8 +10,7 @@ import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { describeWithCluster, describeWithSentinels } from '../support/require-topology.js';
-import { clusterRows } from '../conformance/rows/cluster-rows.js';
-import { sentinelRows } from '../conformance/rows/sentinel-rows.js';
+import { clusterRows, sentinelRows } from '../conformance/topology-rows.js';
 
 interface CommandRunner {
   command(...args: string[]): Promise<unknown>;

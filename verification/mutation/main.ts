@@ -1,36 +1,78 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { transformSync } from 'esbuild';
 
+import { spawnOwned } from '../../test/support/owned-processes.js';
+import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { markdownTable } from '../support/markdown-table.js';
-import { failureOf, runsFor } from './judge.js';
+import { untilEnded } from '../support/mocha-output.js';
 import { type Mutant, mutantsOf } from './mutants.js';
-import { compiled, filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 
 const USAGE = `npm run mutation -- [--only PART]... [--every N]
   --only     only files whose path has PART in it; default: all
   --every    each Nth mutant only, spread over all files; default: 1`;
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
 /** The life of a permit, the code that talks to the scripts, and the scripts. */
 const FILES = [
-  ...filesBelow('src/core'),
-  'src/handle.ts',
-  'src/events.ts',
-  'src/time/server-clock.ts',
-  'src/time/shared-timer.ts',
+  ...filesIn('src/core'),
+  ...'handle events time/server-clock time/shared-timer'.split(' ').map((name) => `src/${name}.ts`),
   ...'acquire extend release admin operation wire-text redis-backend script-runner redis-errors keys'
     .split(' ')
     .map((name) => `src/backends/redis/${name}.ts`),
   // Scripts that only look at a server hold no permits.
-  ...filesBelow('src/backends/redis/lua').filter(
+  ...filesIn('src/backends/redis/lua').filter(
     (file) => !/\/(?:check-server|dialect|eviction|list-names|note-stripes)\./.test(file),
   ),
 ];
 
-interface Result {
-  readonly mutant: Mutant;
-  readonly noticed: boolean;
+/** Programs from a new seed differ from run to run, so no mutant answers for their failures. */
+const MOCHA =
+  '--expose-gc node_modules/mocha/bin/mocha.js --exit --bail --timeout 20000 --invert --grep'.split(
+    ' ',
+  );
+const SIMULATOR = '--import ./test/support/typescript.mjs verification/simulation/main.ts'.split(
+  ' ',
+);
+
+const mocha = (...files: readonly string[]): string[] => [...MOCHA, 'from a new seed', ...files];
+const simulate = (options: string): string[] => [
+  ...SIMULATOR,
+  ...`--no-shrink --quiet ${options}`.split(' '),
+];
+
+/**
+ * The runs that may notice a mutant, the quick ones first: without the pins of the scripts on the
+ * wire, which notice every mutant.
+ */
+const SCRIPTS = [
+  mocha('test/scripts/!(lock-step|wire).test.ts'),
+  mocha('test/scripts/lock-step.test.ts'),
+];
+const UNIT = mocha(
+  'test/{unit,telemetry}/**/!(otel|monitoring|memory-use|llm-gateway).test.ts',
+  'test/conformance/memory.test.ts',
+);
+const SIMULATIONS = [
+  simulate('--processes 4 --seed 1 --seeds 150 --minutes 0.1 --pace 0.4'),
+  simulate('--nodes 3 --processes 3 --seed 1 --seeds 20 --minutes 0.1 --pace 0.4'),
+  simulate('--groups --processes 5 --minutes 0.5 --seed 1 --seeds 20'),
+];
+
+function runsFor(file: string): readonly string[][] {
+  if (file.endsWith('.lua')) return SCRIPTS;
+  return [
+    UNIT,
+    ...(file.includes('/redis/') ? [mocha('test/conformance/redis.test.ts')] : SIMULATIONS),
+  ];
 }
+
+/** Each run takes far less without a mutant, in milliseconds. */
+const LONGEST = 300_000;
 
 const { values } = parseArgs({
   options: {
@@ -45,50 +87,88 @@ else await main(Number(values.every));
 
 async function main(every: number): Promise<void> {
   const wanted = FILES.filter((file) => values.only.some((part) => file.includes(part)));
-  const sources = new Map(wanted.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
-  const mutants = [...sources]
-    .flatMap(([file, text]) => mutantsOf(file, text).filter((each) => isDifferent(each, text)))
-    .filter((_, i) => (i + 1) % every === 0);
-  const tree = new ScratchTree();
-  const results: Result[] = [];
+  const mutants = wanted.flatMap((file) => mutantsOf(file, sourceOf(file)).filter(isDifferent));
+  const sample = mutants.filter((_, i) => (i + 1) % every === 0);
+  const tree = copyTree();
+  const results: { readonly file: string; readonly noticed: boolean }[] = [];
   const passed = new Set<string>();
-  for (const [file, text] of sources) {
-    const own = mutants.filter((mutant) => mutant.file === file);
+  for (const mutant of sample) {
+    const { file, text, line, before, after } = mutant;
     const runs = String(runsFor(file));
-    if (own.length > 0 && !passed.has(runs)) {
-      const failure = await failureOf(tree, file, text);
-      if (failure !== undefined) throw new Error(`fails without a mutant: ${failure}`);
-      passed.add(runs);
-    }
-    for (const mutant of own) {
-      const noticed = (await failureOf(tree, file, mutant.text)) !== undefined;
-      results.push({ mutant, noticed });
-      const { line, before, after } = mutant;
-      const what = noticed ? 'killed' : `survived ${file}:${line}\n  - ${before}\n  + ${after}`;
-      console.log(`${results.length}/${mutants.length} ${what}`);
-    }
-    tree.write(file, text);
+    const failure = passed.has(runs) ? undefined : await failureOf(tree, file, sourceOf(file));
+    if (failure !== undefined) throw new Error(`fails without a mutant: ${failure}`);
+    passed.add(runs);
+    const noticed = (await failureOf(tree, file, text)) !== undefined;
+    write(tree, file, sourceOf(file));
+    results.push({ file, noticed });
+    const what = noticed ? 'killed' : `survived ${file}:${line}\n  - ${before}\n  + ${after}`;
+    console.log(`${results.length}/${sample.length} ${what}`);
   }
-  console.log(totals(results));
+  const rows = ['', ...new Set(results.map(({ file }) => file))].map((file) => {
+    const own = results.filter((result) => result.file.startsWith(file));
+    const killed = own.filter(({ noticed }) => noticed).length;
+    const score = `${((100 * killed) / own.length).toFixed(1)} %`;
+    return [file || 'all', ...[own.length, killed, own.length - killed].map(String), score];
+  });
+  console.log(markdownTable(['file', 'mutants', 'killed', 'survived', 'score'], rows));
+}
+
+/** The output of the first run that fails with that text of a file, or does not end. */
+async function failureOf(tree: string, file: string, text: string): Promise<string | undefined> {
+  write(tree, file, text);
+  for (const run of runsFor(file)) {
+    const child = spawnOwned(process.execPath, run, {
+      cwd: tree,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST);
+    const { code, text: output } = await untilEnded(child);
+    clearTimeout(timer);
+    if (code !== 0) return `${run.join(' ')}\n${output}`;
+  }
+  return undefined;
+}
+
+/** A copy of the repository, to be changed at will. */
+function copyTree(): string {
+  const tree = makeTemporaryFolder();
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'), 'dir');
+  const filter = (path: string): boolean => !path.includes('node_modules', ROOT.length);
+  for (const entry of 'package.json .mocharc.json tsconfig.json src test scripts verification examples docs'.split(
+    ' ',
+  )) {
+    cpSync(join(ROOT, entry), join(tree, entry), { recursive: true, filter });
+  }
+  return tree;
+}
+
+/** Writes a source file, and the module of the scripts. */
+function write(tree: string, file: string, text: string): void {
+  writeFileSync(join(tree, file), text);
+  if (!file.endsWith('.lua')) return;
+  execFileSync(process.execPath, [join(tree, 'scripts/embed-lua.mjs')], { stdio: 'pipe' });
 }
 
 /** A change of types alone makes no other program, and some changes make none. */
-function isDifferent({ file, text }: Mutant, original: string): boolean {
+function isDifferent({ file, text }: Mutant): boolean {
   if (file.endsWith('.lua')) return true;
   try {
-    return compiled(text) !== compiled(original);
+    return compiled(text) !== compiled(sourceOf(file));
   } catch {
     return false;
   }
 }
 
-function totals(results: readonly Result[]): string {
-  const files = [...new Set(results.map(({ mutant }) => mutant.file))].toSorted();
-  const rows = ['', ...files].map((file) => {
-    const own = results.filter(({ mutant }) => mutant.file.startsWith(file));
-    const killed = own.filter(({ noticed }) => noticed).length;
-    const score = `${((100 * killed) / own.length).toFixed(1)} %`;
-    return [file || 'all', ...[own.length, killed, own.length - killed].map(String), score];
-  });
-  return markdownTable(['file', 'mutants', 'killed', 'survived', 'score'], rows);
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder))
+    .toSorted()
+    .map((name) => `${folder}/${name}`);
+}
+
+function compiled(text: string): string {
+  return transformSync(text, { loader: 'ts' }).code;
+}
+
+function sourceOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
 }

@@ -1,16 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-
-import { format, resolveConfig } from 'prettier';
 
 import { startMocha } from '../../test/support/mocha-run.js';
 import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
 import { type Totals, untilEnded } from '../support/mocha-output.js';
 
 const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
-Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/evidence/servers.md.
+Downloads servers from Debian and runs the tests on each, one after the other; prints a row of docs/evidence/servers.md for each.
 Without a name (such as valkey-trixie) all of them. Ends with 1 when a test failed, or when no server could be had.`;
 
 const servers: readonly DebianServer[] = [
@@ -25,15 +23,6 @@ const servers: readonly DebianServer[] = [
 ];
 
 const TESTS = '{test,verification}/{conformance,faults,scripts,server,topologies}/**/*.test.ts';
-const REPORT = 'docs/evidence/servers.md';
-const HEADING = `# Servers
-
-Written by \`npm run verify:servers\`: conformance, scripts, faults and topologies on servers that Debian has. Each runs with the libraries of its
-own release. Skipped are tests that move the clock of a server that libfaketime does not work with.
-
-| server | Debian | version | passed | failed | skipped | date | commit |
-| --- | --- | --- | ---: | ---: | ---: | --- | --- |
-`;
 const CACHE = resolve('node_modules/.cache/servers');
 
 const chosen = process.argv.slice(2);
@@ -43,21 +32,25 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else await main();
 
-type Tested = Awaited<ReturnType<typeof testOn>>;
-
 async function main(): Promise<void> {
   const git = ['describe', '--always', '--dirty', '--exclude=*'];
   const commit = spawnSync('git', git, { encoding: 'utf8' }).stdout.trim();
   const wanted = servers.filter((server) => chosen.length === 0 || chosen.includes(nameOf(server)));
-  const results: Tested[] = [];
+  const date = new Date().toISOString().slice(0, 10);
+  let [done, failures] = [0, 0];
   for (const server of wanted) {
     const tested = await testOn(server);
-    await report(server, tested, commit);
-    results.push(tested);
+    const { passed = '–', failed = '–', skipped = '–' } = tested?.totals ?? {};
+    const counts = [passed, failed, skipped].map((count) => count.toLocaleString('en'));
+    const version = tested?.version ?? 'not to be had';
+    console.log(
+      `| ${[server.kind, suiteOf(server), version, ...counts, date, commit].join(' | ')} |`,
+    );
+    done += tested === undefined ? 0 : 1;
+    failures += tested?.totals.failed ?? 0;
   }
-  const done = results.filter((tested) => tested !== undefined);
   // A run without a single server has shown nothing.
-  if (done.length === 0 || done.some(({ totals }) => totals.failed > 0)) process.exitCode = 1;
+  if (done === 0 || failures > 0) process.exitCode = 1;
 }
 
 /** Undefined where the package cannot be had. */
@@ -73,7 +66,6 @@ async function testOn(server: DebianServer) {
   const [version, log] = [versionOf(program), join(folder, 'tests.log')];
   console.log(`${nameOf(server)} ${version}: the tests write to ${log}`);
   const totals = await runTests(program, log);
-  console.log(`${nameOf(server)} ${version}:`, totals);
   return { version, totals };
 }
 
@@ -84,22 +76,6 @@ async function runTests(program: string, log: string): Promise<Totals> {
   writeFileSync(log, text);
   if (totals === undefined) throw new Error(`the tests gave no totals: see ${log}`);
   return totals;
-}
-
-/** Writes the row of a server at once, so that an interrupted run keeps its results. */
-async function report(server: DebianServer, tested: Tested, commit: string): Promise<void> {
-  const { passed = '–', failed = '–', skipped = '–' } = tested?.totals ?? {};
-  const counts = [passed, failed, skipped].map((count) => count.toLocaleString('en'));
-  const name = `| ${server.kind} | ${suiteOf(server)} | `;
-  const date = new Date().toISOString().slice(0, 10);
-  const row = [tested?.version ?? 'not to be had', ...counts, date, commit].join(' | ');
-  const before = existsSync(REPORT) ? readFileSync(REPORT, 'utf8').split('\n') : [];
-  const rows = before
-    .filter((line) => /^\| (?:red|val)/.test(line))
-    .map((line) => line.replaceAll(/ +/g, ' '));
-  const others = rows.filter((line) => !line.startsWith(name));
-  const text = HEADING + [...others, `${name}${row} |`].toSorted().join('\n');
-  writeFileSync(REPORT, await format(text, { ...(await resolveConfig(REPORT)), filepath: REPORT }));
 }
 
 function nameOf(server: DebianServer): string {

@@ -1,4 +1,4 @@
-import { Checker } from './checker/checker.js';
+import { Checker } from '../checker/checker.js';
 import { isServerFault } from './faults/kinds.js';
 import { type PlannedFault, planFaults } from './faults/plan.js';
 import { semaphoreOf, strike, victimsOf } from './faults/strike.js';

@@ -22,6 +22,9 @@ export function nodeTimeout(ttl: number, calls = 10): number {
 /** The first pause between two rollbacks; pauses double up to the longest time of a call. */
 const FIRST_PAUSE_MS = 20;
 
+/** How far the clocks of a node and of this process may run apart between two answers. */
+const CLOCK_SLACK_MS = 10;
+
 /** How many failed rollbacks are sent again at once. */
 const MOST_RETRIES = 100;
 
@@ -54,8 +57,8 @@ export class NodeLink {
   /** A call has failed after its time was over, and no call was answered since. */
   #isFailing = false;
   #lastSent = -Infinity;
-  /** How long the last answered call took. */
-  #took = 0;
+  /** By how much the node's clock is ahead of the monotonic clock, at most. */
+  #ahead = -Infinity;
   /** By semaphore and id, in the order of the failures. */
   readonly #failed = new Map<string, FailedDrop>();
   #pauseMs = FIRST_PAUSE_MS;
@@ -71,10 +74,11 @@ export class NodeLink {
 
   /**
    * A time that the node's clock will not have reached when a call that is sent now arrives; 0
-   * until the first answer.
+   * until the first answer. The wall clock of this process does not count: after a step forward,
+   * tokens would be ahead of the clocks of all nodes, and fall when a majority loses its data.
    */
   get time(): number {
-    return this.#serverClock.latestIn(this.#took) ?? 0;
+    return Math.max(0, this.#clock.monotonic() + this.#ahead);
   }
 
   /** The node has not answered a call in time, whatever the client did with that call later. */
@@ -124,7 +128,8 @@ export class NodeLink {
     this.#isFailing = false;
     this.#serverClock.observe(sent, time);
     // The node refuses a call that arrives after its timeout, so no more time counts.
-    this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
+    const took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
+    this.#ahead = time - sent.monotonic + took + CLOCK_SLACK_MS;
     this.#dropFailed();
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { FaultEvent } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
-import type { Recorder } from '../history/recorder.js';
+import type { Recorder } from '../../history/recorder.js';
 import type { Topology } from '../topologies/topology.js';
 import type { Workers } from '../workers/workers.js';
 import type { PlannedFault, Undo } from './plan.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Semaphore, type SemaphoreState } from '../../../src/index.js';
 import type { SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
-import type { Recorder } from '../history/recorder.js';
+import type { Recorder } from '../../history/recorder.js';
 import type { Connection } from '../topologies/connect.js';
 
 /** Milliseconds between two reads of the server. */

@@ -1,5 +1,5 @@
 import { RandomNumbers } from '../../../test/support/random-numbers.js';
-import type { FaultKind } from '../history/fault-kinds.js';
+import type { FaultKind } from '../../history/fault-effects.js';
 
 /** A fault to come. All times in milliseconds. */
 export interface PlannedFault {

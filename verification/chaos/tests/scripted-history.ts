@@ -16,7 +16,7 @@ const NAME = 'made up';
  *       extended=2000               extends until then; default: its release
  *       reads=800-1100,1200         reads its handle: certain until 1100; no longer held
  *       lost=missing@400            hears of the loss
- *     w1 asks 100-610               a request gets nothing
+ *     w1 asks 100-610               a request gets nothing; timeout=500 ends=unknown: an error
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
  *     seen 300 holds=a.1/0/550      the server has this ticket (slot, token)
  *     quiet 1000; final 1000 held=1 waiting=0 keys=info,tickets
@@ -73,9 +73,10 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
   if (what !== 'asks') return holdOf(statement, call);
   const [from, to] = span(third);
   const asked = { process: who, call };
+  const timeout = Number(option('timeout') ?? Infinity);
   return [
-    { ...asked, type: 'invoke', operation: 'acquire', semaphores: [NAME], at: from },
-    { ...asked, type: 'fail', at: to, error: 'as made up' },
+    { ...asked, type: 'invoke', operation: 'acquire', semaphores: [NAME], at: from, timeout },
+    { ...asked, type: option('ends') === 'unknown' ? 'unknown' : 'fail', at: to, error: 'made up' },
   ];
 }
 

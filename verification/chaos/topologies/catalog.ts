@@ -1,5 +1,5 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
-import type { FaultKind } from '../history/fault-kinds.js';
+import type { FaultKind } from '../../history/fault-effects.js';
 import { networkKinds, startDetours } from './detours.js';
 import { startIndependent } from './independent.js';
 import { startClusterTopology, startSentinelTopology } from './replicated.js';

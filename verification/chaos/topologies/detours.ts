@@ -1,5 +1,5 @@
 import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
-import type { FaultKind } from '../history/fault-kinds.js';
+import type { FaultKind } from '../../history/fault-effects.js';
 import type { PlannedFault, Undo } from '../nemesis/plan.js';
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TestServer } from '../../../test/support/redis-server.js';
-import type { FaultKind } from '../history/fault-kinds.js';
+import type { FaultKind } from '../../history/fault-effects.js';
 import type { PlannedFault, Undo } from '../nemesis/plan.js';
 
 /** The semaphore of every run. */

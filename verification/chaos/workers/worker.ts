@@ -10,7 +10,7 @@ import { Crew, type Process } from '../../simulation/workload/crew.js';
 import { HandleWatch } from '../../simulation/workload/handle-watch.js';
 import { Mailbox } from '../../simulation/workload/mailbox.js';
 import type { Workload } from '../../simulation/workload/workload.js';
-import { recorderOf } from '../history/recorder.js';
+import { recorderOf } from '../../history/recorder.js';
 import { type Address, connect } from '../topologies/connect.js';
 import { KEEPER_CLIENT } from './keeper-client.js';
 

@@ -18,6 +18,9 @@ export interface PlannedFault {
 /** The share of seeds without a fault: some alarms need a run in which nothing is wrong. */
 const CALM = 0.12;
 
+/** A run that asks for no more kinds of faults than this has all of them. */
+const FEW = 3;
+
 /**
  * A seed has some kinds of faults and not others: together they would hide each other's effects.
  */
@@ -28,7 +31,7 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
   const end = minutes * 60_000;
   const calm = random.chance(CALM);
   const kinds = FAULTS.filter((kind) => {
-    const chosen = random.chance(0.35);
+    const chosen = random.chance(0.35) || faults.length <= FEW;
     return chosen && faults.includes(kind) && !(nodes > 1 && isForbiddenForNodes(kind));
   });
   const gap = random.pick([1500, 4000, 8000, 20_000]);

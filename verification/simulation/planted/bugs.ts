@@ -19,6 +19,8 @@ export interface PlantedBug {
   readonly kind?: Kind;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */
   readonly faults?: readonly FaultKind[];
+  /** Mean seconds between two calls of a caller; default: by the seed. */
+  readonly pace?: number;
 }
 
 /** Protocol bugs: of this project's own history, of other packages, and of mutants. */
@@ -252,6 +254,7 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'isGranted ? Math.max(heads.time, tag) : tag - r.step;\n  if (isGranted) heads.time = start;',
     replace: 'isGranted ? tag : tag - r.step;',
     kind: 'newcomers',
+    pace: 0.1,
   },
   {
     name: 'limit-off-by-one',
@@ -302,6 +305,17 @@ export const BUGS: readonly PlantedBug[] = [
     find: 'const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];',
     replace: 'const ids = [newId, id, adopted.get(origin) ?? origin];',
     faults: ['hang', 'straggle', 'duplicate'],
+    pace: 4,
+  },
+  {
+    name: 'tokens-by-own-clock',
+    origin: 'own defect: seed 374321702',
+    what: 'A wall clock that is set forward puts the tokens of a quorum ahead of its nodes',
+    file: 'backends/quorum/asking.ts',
+    find: 'return Math.max(0, this.#clock.monotonic() + this.#ahead);',
+    replace: 'return this.#serverClock.latestIn(0) ?? this.#ahead;',
+    nodes: 3,
+    faults: ['step-wall', 'restart-empty'],
   },
   {
     name: 'one-list-is-enough',

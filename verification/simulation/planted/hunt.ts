@@ -13,6 +13,7 @@ export interface Hunt {
   readonly nodes?: number | undefined;
   readonly kind?: Kind | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
+  readonly pace?: number | undefined;
 }
 
 /** The output of a hunt, as JSON. */
@@ -25,13 +26,13 @@ export interface Quarry {
 }
 
 /** Takes one seed after the other until a promise is broken, or the time is over. */
-async function hunt({ seconds, first, nodes = 1, kind, faults = FAULTS }: Hunt): Promise<Quarry> {
+async function hunt(options: Hunt): Promise<Quarry> {
+  const { seconds, first, nodes = 1, kind, faults = FAULTS, pace } = options;
   const kinds = kindsOf(kind === undefined ? [] : [kind]);
-  const pace = kind === 'newcomers' && { pace: 0.1 };
   let seed = first;
   do {
     const processes = 3 + (seed % 4);
-    const settings = { seed, minutes: 0.5, processes, nodes, faults, ...kinds, ...pace };
+    const settings = { seed, minutes: 0.5, processes, nodes, faults, ...kinds, pace };
     const { violations } = await run(settings);
     seed += 1;
     const [violation] = violations;

@@ -1,4 +1,4 @@
-import type { RateSettings, SemaphoreSettings } from '../../history/events.js';
+import type { RateSettings, SemaphoreSettings } from '../history/events.js';
 
 type Units = Readonly<Record<string, number>>;
 

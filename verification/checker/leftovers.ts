@@ -1,4 +1,4 @@
-import { clientOf, type HistoryEvent, type Report } from '../../history/events.js';
+import { clientOf, type HistoryEvent, type Report } from '../history/events.js';
 import type { Beliefs } from './beliefs.js';
 import type { Calls } from './calls.js';
 import type { LiveTicket, ModelledSemaphore } from './modelled-semaphore.js';

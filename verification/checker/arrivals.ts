@@ -1,4 +1,4 @@
-import type { ServedEvent } from '../../history/events.js';
+import type { ServedEvent } from '../history/events.js';
 
 interface Arrival {
   readonly at: number;

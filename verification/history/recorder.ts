@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { lineOf, type NewEvent } from '../../history/events.js';
-import { machineTime } from '../../history/machine-time.js';
+import { lineOf, type NewEvent } from './events.js';
+import { machineTime } from './machine-time.js';
 
 export type Recorder = ReturnType<typeof recorderOf>;
 

@@ -6,7 +6,7 @@ import {
   type ServedGrant,
   type ServedOrder,
   type ServedRequest,
-} from '../../history/events.js';
+} from '../history/events.js';
 import { Meters } from './meters.js';
 import { comesFirst, groupOf, isSameFlow, type Ordered, Turns } from './turns.js';
 

@@ -1,4 +1,5 @@
-import type { HistoryEvent } from '../../history/events.js';
+import type { FaultEvent, HistoryEvent } from '../history/events.js';
+import type { Certainty } from './certainty.js';
 
 /** Milliseconds for which a fault may still show after its end. */
 const ECHO = new Map([
@@ -19,12 +20,17 @@ const ECHO = new Map([
 /** Milliseconds until a process that stood still has noticed its broken connections. */
 const AWAKE = 50;
 
+/** The process of a chaos run that causes the faults, and reads the server. */
+export const NEMESIS = 'nemesis';
+
 /** After these faults an answer may reach no process, though it was sent. */
 const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart-old']);
 
 /** The faults that struck processes and semaphores, and when they were over. */
 export class Troubles {
-  readonly #dead = new Set<string>();
+  readonly #certainty: Certainty;
+  /** When each process was killed. */
+  readonly #dead = new Map<string, number>();
   /** By process, or by 'of' and a semaphore; '' is for all. */
   readonly #last = new Map<string, number>();
   readonly #repeating = new Map<string, number>();
@@ -37,21 +43,33 @@ export class Troubles {
   readonly #stepped = new Map<string, number>();
   readonly rates = new Map<string, number>();
 
+  constructor(certainty: Certainty) {
+    this.#certainty = certainty;
+  }
+
   read(event: HistoryEvent): void {
     if (event.type === 'started') this.rates.set(event.process, event.rate);
     if (event.type === 'stall') {
-      this.#stalled.set(event.process, Math.max(event.until, this.stalledUntil(event.process)));
+      const { process, until } = event;
+      this.#stalled.set(process, Math.max(until, this.stalledUntil(process)));
+      // The bytes of all others pass through it.
+      if (process === NEMESIS) this.#last.set('', until + this.#certainty.echo);
     }
-    if (event.type !== 'fault') return;
+    if (event.type === 'fault') this.#strike(event);
+  }
+
+  #strike(event: FaultEvent): void {
     const { kind, at, phase, semaphore } = event;
+    const { effectsOf, echo } = this.#certainty;
     const { targets = [semaphore === undefined ? '' : `of ${semaphore}`] } = event;
-    const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
+    if (effectsOf?.(event).costsTickets === false) return;
+    const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0) + echo;
     for (const target of targets) {
-      if (kind === 'kill-process' && phase === 'begin') this.#dead.add(target);
+      if (kind === 'kill-process' && phase === 'begin') this.#dead.set(target, at);
       if (kind === 'refuse-writes') this.#noteRefusal(target, at, phase);
       if (kind === 'step-wall') this.#stepped.set(target, at);
       note(this.#last, target, over, phase);
-      note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at), phase);
+      note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at + echo), phase);
       if (REPEATING.has(kind)) note(this.#repeating, target, over, phase);
     }
   }
@@ -68,6 +86,10 @@ export class Troubles {
 
   isDead(process: string): boolean {
     return this.#dead.has(process);
+  }
+
+  diedAt(process: string): number {
+    return this.#dead.get(process) ?? Infinity;
   }
 
   stalledUntil(process: string): number {
@@ -101,7 +123,7 @@ export class Troubles {
     semaphores: readonly string[],
   ): number {
     const of = semaphores.map((name) => latest(map, `of ${name}`));
-    const awake = this.stalledUntil(process) + AWAKE;
+    const awake = this.stalledUntil(process) + AWAKE + this.#certainty.echo;
     return Math.max(latest(map, process), latest(map, ''), awake, ...of);
   }
 }

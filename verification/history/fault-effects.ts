@@ -37,14 +37,14 @@ const effects = {
 
 export type FaultKind = keyof typeof effects;
 
-export interface FaultDetails {
-  readonly kind: FaultKind;
+interface FaultDetails {
+  readonly kind: string;
   readonly step?: number | undefined;
   readonly key?: string | undefined;
   readonly node?: number | undefined;
 }
 
-export function isFaultKind(kind: string): kind is FaultKind {
+function isFaultKind(kind: string): kind is FaultKind {
   return Object.hasOwn(effects, kind);
 }
 
@@ -52,7 +52,7 @@ export function isFaultKind(kind: string): kind is FaultKind {
  * The effects of one fault: a clock that goes back expires nothing, and not every key has tickets.
  */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
-  const usual: FaultEffects = effects[kind];
+  const usual: FaultEffects = isFaultKind(kind) ? effects[kind] : dataLoss;
   // The other nodes are a majority. The plan keeps a node that lost its data away for a ttl.
   if (node !== undefined && usual.costsTickets) return interruption;
   if (kind === 'step-clock' && (step ?? 0) < 0) return interruption;

@@ -1,13 +1,17 @@
 import type {
   HeldEvent,
   HistoryEvent,
+  InvokeEvent,
   LostEvent,
+  OkEvent,
   Report,
   ServedEvent,
   Ticket,
-} from '../../history/events.js';
+} from '../history/events.js';
 import type { EndCause, LiveTicket, TicketWatcher } from './modelled-semaphore.js';
 import type { ServerModel } from './server-model.js';
+import type { Certainty } from './certainty.js';
+import type { LossListener } from './data-losses.js';
 import type { Troubles } from './troubles.js';
 
 /** What a holder believes of its ticket. */
@@ -25,9 +29,17 @@ export interface Hold {
   over: number | undefined;
   /** The reason of its loss. */
   lost: string | undefined;
-  /** An event that the contract names took the ticket: from then on the hold counts for nothing. */
-  broken: { readonly cause: EndCause; readonly at: number } | undefined;
+  /**
+   * An event that the contract names took the ticket, or may have taken it: from then on the hold
+   * counts for nothing.
+   */
+  broken: { readonly cause: EndCause | 'doubted'; readonly at: number } | undefined;
+  /** When its holder got it, and when a release was confirmed that found it. */
+  readonly granted: number;
+  released: number | undefined;
 }
+
+type Releasing = Pick<InvokeEvent, 'at' | 'ticket'>;
 
 /** Milliseconds that a timer and the rates of two clocks may make. */
 const SLACK = 10;
@@ -36,10 +48,17 @@ const SLACK = 10;
 const READ = 5;
 
 /** The beliefs of holders must be true. */
-export class Beliefs implements TicketWatcher {
+export class Beliefs implements TicketWatcher, LossListener {
   readonly #troubles: Troubles;
   readonly #report: Report;
+  readonly #late: number;
+  readonly #slack: number;
   readonly holds = new Map<string, Hold>();
+  /** The latest hold of each id. */
+  readonly #byId = new Map<string, Hold>();
+  readonly #releases = new Map<string, Releasing>();
+  readonly #permits = new Map<string, number>();
+  readonly #limits = new Map<string, number>();
   /** Holds that have not ended. */
   readonly #open = new Set<Hold>();
   readonly #ended = new Map<string, { readonly cause: EndCause; readonly at: number }>();
@@ -49,21 +68,26 @@ export class Beliefs implements TicketWatcher {
   readonly #ttls = new Map<string, number>();
   #next = Infinity;
 
-  constructor(troubles: Troubles, report: Report) {
+  constructor(troubles: Troubles, { late }: Certainty, report: Report) {
     this.#troubles = troubles;
     this.#report = report;
+    this.#late = late;
+    this.#slack = SLACK + late;
   }
 
-  read(event: HistoryEvent, server: ServerModel): void {
+  /** `isUnsure`: a ticket that comes now may have been granted before a loss of data. */
+  read(event: HistoryEvent, server: ServerModel, isUnsure: boolean): void {
     switch (event.type) {
       case 'run':
         for (const { name, ttl } of event.semaphores) this.#ttls.set(name, ttl);
+        for (const { name, limit } of event.semaphores) this.#limits.set(name, limit);
         break;
       case 'ok':
         for (const ticket of event.tickets ?? []) {
-          const hold = this.#begin(event.process, event.at, ticket, server);
+          const hold = this.#begin(event, ticket, server, isUnsure);
           this.#judgeExpiry(hold, event.at, server);
         }
+        this.#confirm(event);
         break;
       case 'held':
         this.#held(event, server);
@@ -72,7 +96,7 @@ export class Beliefs implements TicketWatcher {
         this.#lost(event, server);
         break;
       case 'invoke':
-        if (event.operation === 'release') this.#release(event.ticket ?? '', event.at);
+        this.#ask(event);
         break;
       case 'server':
         if (server.tokensRepeat) this.#lastOnSlot.clear();
@@ -106,12 +130,26 @@ export class Beliefs implements TicketWatcher {
     if (hold !== undefined) hold.broken = undefined;
   }
 
+  /** A fault has taken all tickets, or may have taken them. */
+  onLoss(at: number, isCertain: boolean): void {
+    const broken = { cause: isCertain ? 'lost' : 'doubted', at } as const;
+    for (const hold of this.#open) {
+      // The holder got it during the fault: it may have been granted after the loss.
+      const isLater = isCertain && hold.broken?.at === hold.granted;
+      if (hold.broken?.cause !== 'lost' && !isLater) hold.broken = broken;
+    }
+  }
+
+  onTokensBegin(): void {
+    this.#lastOnSlot.clear();
+  }
+
   passTo(now: number): void {
     if (now <= this.#next) return;
     this.#next = Infinity;
     for (const hold of this.#open) {
       const stalled = this.#troubles.stalledUntil(hold.process);
-      const due = Math.max(hold.noticeBy, stalled) + SLACK + READ;
+      const due = Math.max(hold.noticeBy, stalled) + this.#slack + READ;
       if (now > due) {
         this.#open.delete(hold);
         const late = Math.round(now - hold.noticeBy);
@@ -124,6 +162,10 @@ export class Beliefs implements TicketWatcher {
   /** What the holder of that ticket believes. */
   find(id: string, token: number): Hold | undefined {
     return this.holds.get(`${id} ${token}`);
+  }
+
+  last(id: string): Hold | undefined {
+    return this.#byId.get(id);
   }
 
   isBelieved({ over, until }: Hold, at: number): boolean {
@@ -145,22 +187,41 @@ export class Beliefs implements TicketWatcher {
     this.#report('certainty', at, message);
   }
 
-  #begin(process: string, at: number, ticket: Ticket, server: ServerModel): Hold {
+  #begin(
+    { process, at, call }: OkEvent,
+    ticket: Ticket,
+    server: ServerModel,
+    isUnsure: boolean,
+  ): Hold {
     const { semaphore, id, token, slots, until } = ticket;
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
-    const open = { over: undefined, lost: undefined, broken: undefined };
-    const hold: Hold = { process, semaphore, id, token, slots, until, noticeBy: until, ...open };
+    const broken = isUnsure ? ({ cause: 'doubted', at } as const) : undefined;
+    const open = { over: undefined, lost: undefined, released: undefined, broken };
+    const certainty = { until, noticeBy: until, granted: at };
+    const hold: Hold = { process, semaphore, id, token, slots, ...certainty, ...open };
     this.holds.set(key, hold);
+    this.#byId.set(id, hold);
+    this.#judgeShape(hold, this.#permits.get(`${process} ${call}`));
     this.#judgeCertainty(hold, at, server);
     const end = this.#ended.get(key);
     if (end !== undefined && !['expired', 'released'].includes(end.cause)) hold.broken = end;
     else if (end !== undefined) this.#judgeEnd(hold, end, at);
     // A lease may be over before its holder hears of it, and then counts for nothing.
     if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at, server);
-    this.#open.add(hold);
-    this.#next = Math.min(this.#next, until + SLACK + READ);
+    if (this.#troubles.isDead(process)) hold.over = until;
+    else this.#open.add(hold);
+    this.#next = Math.min(this.#next, until + this.#slack + READ);
     return hold;
+  }
+
+  /** As many different slots as permits were asked for, each below the limit. */
+  #judgeShape({ id, semaphore, slots, granted }: Hold, permits: number = slots.length): void {
+    const limit = this.#limits.get(semaphore) ?? Infinity;
+    const isRight = slots.every((slot) => slot >= 0 && slot < limit);
+    if (isRight && new Set(slots).size === permits && slots.length === permits) return;
+    const message = `${id} asked for ${permits} of ${limit} permits and got slots ${slots.join(', ')}`;
+    this.#report('slots', granted, message);
   }
 
   #judgeSlots(hold: Hold, at: number, server: ServerModel): void {
@@ -203,25 +264,24 @@ export class Beliefs implements TicketWatcher {
     if (hold === undefined) return;
     const before = hold.until;
     // Between the end and the timer that finds it, an extension may still be confirmed.
-    if (before < at - SLACK - READ && until > at) {
+    const known = Math.max(before, this.#late > 0 ? this.#troubles.stalledUntil(process) : before);
+    if (known < at - this.#slack - READ && until > at) {
       this.#report('held-again', at, `${ticket} was held again after it was not`);
     }
-    hold.until = until;
+    // A handle that is not held does not say since when.
+    hold.until = until > at ? until : Math.min(before, until);
     const stepped = this.#troubles.steppedAt(process) > -Infinity;
     hold.noticeBy = stepped ? Math.max(hold.noticeBy, until) : until;
     this.#judgeCertainty(hold, at, server);
     const end = this.#ended.get(`${ticket} ${token}`);
     if (end !== undefined && until > before) this.#judgeEnd(hold, end, at);
     if (until > before) this.#judgeExpiry(hold, at, server);
-    this.#next = Math.min(this.#next, until + SLACK + READ);
+    this.#next = Math.min(this.#next, until + this.#slack + READ);
   }
 
   /** A reply is older than the moment of its reading: no certainty is longer than a ttl. */
-  #judgeCertainty(
-    { id, token, until, semaphore, broken }: Hold,
-    at: number,
-    server: ServerModel,
-  ): void {
+  #judgeCertainty(hold: Hold, at: number, server: ServerModel): void {
+    const { id, token, until, semaphore, broken } = hold;
     const ttl = this.#ttls.get(semaphore) ?? Infinity;
     const most = ttl * 1.01;
     if (until - at > most) {
@@ -230,7 +290,9 @@ export class Beliefs implements TicketWatcher {
     }
     // Where tokens have begun again, its request may have got the same token: the loss cannot show.
     const same = server.tokensRepeat && server.find(semaphore, id)?.token === token;
-    if (broken !== undefined && until > broken.at + most && !same) {
+    const isExtended = broken !== undefined && until > broken.at + most + this.#late;
+    if (isExtended && broken.cause === 'doubted') hold.broken = undefined;
+    else if (isExtended && !same) {
       const message = `${id} is believed in for more than a ttl after it was ${broken.cause}`;
       this.#report('lost-silently', at, message);
     }
@@ -242,20 +304,21 @@ export class Beliefs implements TicketWatcher {
     if (hold === undefined) return;
     if (hold.lost !== undefined) this.#report('lost-twice', at, `${ticket} was lost twice`);
     // A release just after the end may itself say that the ticket is lost.
-    const atOnce = hold.over === at && hold.until <= at + SLACK;
+    const over = hold.over ?? -Infinity;
+    const atOnce = at - over <= this.#late && hold.until <= at + this.#slack;
     if (hold.over !== undefined && hold.lost === undefined && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);
     }
     if (reason === 'missing' && server.find(hold.semaphore, ticket)?.token === token) {
       this.#report('false-loss', at, `${ticket} was lost as missing, and is there`);
     }
-    const latest = Math.max(hold.noticeBy, this.#troubles.stalledUntil(process)) + SLACK;
+    const latest = Math.max(hold.noticeBy, this.#troubles.stalledUntil(process)) + this.#slack;
     if (at > latest) {
       this.#report('lost-late', at, `${ticket} was lost ${Math.round(at - latest)} ms too late`);
     }
     const ttl = this.#ttls.get(hold.semaphore) ?? 0;
     const stepped = this.#troubles.steppedAt(process) >= at - 1.02 * ttl;
-    if (reason === 'expired' && !stepped && hold.until > at + SLACK) {
+    if (reason === 'expired' && !stepped && hold.until > at + this.#slack) {
       const early = Math.round(hold.until - at);
       this.#report('lost-early', at, `${ticket} was lost ${early} ms before its lease ended`);
     }
@@ -275,8 +338,29 @@ export class Beliefs implements TicketWatcher {
     this.#open.delete(hold);
   }
 
-  #release(ids: string, at: number): void {
-    const released = new Set(ids.split(' '));
+  #ask({ process, call, operation, permits, semaphores, ticket = '', at }: InvokeEvent): void {
+    if (operation === 'acquire' || operation === 'try') {
+      if (permits !== undefined) this.#permits.set(`${process} ${call}`, permits);
+    } else if (operation === 'set-limit') {
+      const [name = ''] = semaphores;
+      this.#limits.set(name, Math.max(this.#limits.get(name) ?? 0, permits ?? 0));
+    } else if (operation === 'release') {
+      this.#releases.set(`${process} ${call}`, { ticket, at });
+      this.#release(new Set(ticket.split(' ')), at);
+    }
+  }
+
+  /** A release that found a ticket shows that the ticket was there. */
+  #confirm({ process, call, at, result }: OkEvent): void {
+    const { ticket = '', at: asked } = this.#releases.get(`${process} ${call}`) ?? { at };
+    const hold = this.#byId.get(ticket);
+    if (hold === undefined || result !== true) return;
+    hold.released = at;
+    if (hold.broken?.cause !== 'lost' || this.#late === 0 || asked <= hold.broken.at) return;
+    this.#report('lost-silently', at, `${ticket} was released as held after it was lost`);
+  }
+
+  #release(released: ReadonlySet<string>, at: number): void {
     for (const hold of this.#open) {
       if (!released.has(hold.id)) continue;
       hold.over ??= at;

@@ -5,13 +5,16 @@ import type {
   OkEvent,
   Report,
   ServedEvent,
-} from '../../history/events.js';
+} from '../history/events.js';
 import { Arrivals } from './arrivals.js';
+import type { Certainty } from './certainty.js';
 import type { Troubles } from './troubles.js';
 
-interface OpenCall {
+export interface OpenCall {
   readonly event: InvokeEvent;
   due: number;
+  /** Undefined: not yet. */
+  ended: number | undefined;
 }
 
 /** Milliseconds that the contract gives a call without a timeout. */
@@ -41,10 +44,17 @@ export class Calls {
   readonly #timeless = new Set<string>();
   #stepped = false;
   #next = Infinity;
+  readonly #slack: number;
 
-  constructor(troubles: Troubles, report: Report) {
+  constructor(troubles: Troubles, { late }: Certainty, report: Report) {
     this.#troubles = troubles;
     this.#report = report;
+    this.#slack = SLACK + late;
+  }
+
+  /** The calls that have not ended. */
+  get open(): OpenCall[] {
+    return [...this.#open.values()];
   }
 
   read(event: HistoryEvent): void {
@@ -58,8 +68,8 @@ export class Calls {
         this.#heard.delete(object);
       }
       const rate = this.#troubles.rates.get(event.process) ?? 1;
-      const due = event.at + this.#limitOf(event) / rate + SLACK;
-      this.#open.set(`${event.process} ${event.call}`, { event, due });
+      const due = event.at + this.#limitOf(event) / rate + this.#slack;
+      this.#open.set(`${event.process} ${event.call}`, { event, due, ended: undefined });
       this.#next = Math.min(this.#next, due);
     } else if (event.type === 'server') {
       this.#stepped ||= event.change === 'stepped';
@@ -77,7 +87,7 @@ export class Calls {
     this.#next = Infinity;
     for (const [key, call] of this.#open) {
       const { process, operation } = call.event;
-      const due = Math.max(call.due, this.#troubles.stalledUntil(process) + SLACK);
+      const due = Math.max(call.due, this.#troubles.stalledUntil(process) + this.#slack);
       if (this.#troubles.isDead(process)) this.#open.delete(key);
       else if (now > due) {
         this.#open.delete(key);
@@ -109,8 +119,10 @@ export class Calls {
 
   #settle({ process, call, at, type }: OkEvent | FailEvent): void {
     const key = `${process} ${call}`;
-    const event = this.#open.get(key)?.event;
+    const open = this.#open.get(key);
+    if (open !== undefined) open.ended = at;
     this.#open.delete(key);
+    const event = open?.event;
     for (const name of event?.semaphores ?? []) {
       const object = `${process} ${name}`;
       if (event?.operation === 'set-limit') {

@@ -5,7 +5,7 @@ import {
   type SemaphoreSettings,
   type ServedEvent,
   type ServerEvent,
-} from '../../history/events.js';
+} from '../history/events.js';
 import {
   type LiveTicket,
   ModelledSemaphore,

@@ -1,4 +1,4 @@
-import type { ServedOrder } from '../../history/events.js';
+import type { ServedOrder } from '../history/events.js';
 
 /** A request without options. */
 const PLAIN: ServedOrder = { priority: 0, group: '', weight: 1 };
