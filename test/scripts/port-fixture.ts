@@ -193,18 +193,19 @@ export abstract class PortFixture {
   /** Grants that are pushed to a client from now on. */
   async pushesTo(client: string): Promise<PushedGrant[]> {
     const pushed: PushedGrant[] = [];
-    await this.#subscribe(client, { onGrants: (grants) => pushed.push(...grants) });
+    await this.subscribe(client, { onGrants: (grants) => pushed.push(...grants) });
     return pushed;
   }
 
   /** Turns that are pushed to a client from now on. */
   async turnsTo(client: string): Promise<PushedTurn[]> {
     const turns: PushedTurn[] = [];
-    await this.#subscribe(client, { onTurn: (turn) => void turns.push(turn) });
+    await this.subscribe(client, { onTurn: (turn) => void turns.push(turn) });
     return turns;
   }
 
-  #subscribe(client: string, reader: Partial<GrantListener>): Promise<void> {
+  /** Until `close`; resolves once messages arrive. */
+  subscribe(client: string, reader: Partial<GrantListener>): Promise<void> {
     return new Promise((resolve) => {
       this.listen(client, { onGrants: () => {}, ...reader, onHealth: () => resolve() });
     });
