@@ -15,9 +15,8 @@ const CHANGES = {
 
 /** Every choice of some of them. */
 function choicesOf(nodes: readonly number[]): number[][] {
-  let choices: number[][] = [[]];
-  for (const node of nodes) choices = choices.flatMap((some) => [some, [...some, node]]);
-  return choices;
+  const none: number[][] = [[]];
+  return nodes.reduce((all, node) => all.flatMap((some) => [some, [...some, node]]), none);
 }
 
 /** Without a majority of each list there is no grant, whatever others hold. */

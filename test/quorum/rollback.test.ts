@@ -8,13 +8,8 @@ import { AT_ONCE, dead, HUNG } from './troubled-node.js';
 const NOTHING = onAll([]);
 
 describe('permits of an acquisition that failed', () => {
-  let fixture: QuorumFixture;
-
-  beforeEach(() => {
-    fixture = new QuorumFixture(3, 1, 30_000);
-  });
-
-  it('is undone on all nodes, and on silent ones as soon as they answer', async () => {
+  it('are undone on all nodes, and on silent nodes as soon as they answer', async () => {
+    const fixture = new QuorumFixture(3, 1, 30_000);
     // The node executes the first call, whose reply is lost; then the node hangs.
     for (const node of fixture.nodes.slice(1)) {
       let calls = 0;
@@ -28,7 +23,8 @@ describe('permits of an acquisition that failed', () => {
     expect(fixture.clock.timers, 'nothing is left to take back').to.equal(0);
   });
 
-  it('is undone when the call itself ran late, after it had been undone', async () => {
+  it('are undone when the call itself ran late, after it had been undone', async () => {
+    const fixture = new QuorumFixture(3, 1, 30_000);
     fixture.only([0], () => HUNG);
     const late = fixture.node(1);
     let calls = 0;
@@ -42,8 +38,8 @@ describe('permits of an acquisition that failed', () => {
     expect((await fixture.holders())[1]).to.deep.equal([]);
   });
 
-  it('is not granted when its replies came after its validity had passed', async () => {
-    fixture = new QuorumFixture(3, 1, 1000);
+  it('are not granted when the replies came after their validity had passed', async () => {
+    const fixture = new QuorumFixture(3, 1, 1000);
     for (const node of fixture.nodes) node.fate = () => ({ request: 0, reply: 20 });
     const trying = fixture.tryFor('a.1', true);
     await fixture.clock.advance(5);
@@ -76,23 +72,20 @@ describe('a release', () => {
     expect(await fixture.release('b.1')).to.equal(false);
   });
 
-  for (const [what, call] of [
-    ['being won', (fixture: QuorumFixture) => fixture.tryFor('a.1', true)],
-    ['extended', (fixture: QuorumFixture) => fixture.extend('a.1')],
-  ] as const) {
-    it(`of a ticket that is ${what} leaves nothing of it`, async () => {
+  it('leaves nothing of a ticket that is being won or extended', async () => {
+    for (const extended of [false, true]) {
       const fixture = new QuorumFixture(3, 1, 30_000);
-      if (what === 'extended') await fixture.take('a.1');
-      // When it is released, two nodes have done what they were asked for; the third does it later.
+      if (extended) await fixture.take('a.1');
+      // At the release, two nodes have done the call; the third node does it later.
       for (const node of fixture.nodes) node.fate = () => ({ request: 0, reply: 20 });
       let calls = 0;
       fixture.node(2).fate = () => ({ request: calls++ === 0 ? 30 : 0, reply: 20 });
-      const calling = call(fixture);
+      const calling = extended ? fixture.extend('a.1') : fixture.tryFor('a.1', true);
       await fixture.clock.advance(10);
       await fixture.release('a.1');
       expect(await calling).not.to.have.property('kind', 'granted');
       await fixture.clock.advance(100);
       expect(await fixture.holders()).to.deep.equal(NOTHING);
-    });
-  }
+    }
+  });
 });

@@ -24,27 +24,24 @@ function client(): RedisConnection {
 }
 
 describe('an array of clients', () => {
-  it('is one backend in any array, and another backend in another order', () => {
+  it('is one backend in any array, another backend in another order, and keeps no client', async () => {
     const [a, b, c] = [client(), client(), client()];
-    expect(backendOf([a, b, c])).to.equal(backendOf([a, b, c]));
-    expect(backendOf([a, b, c])).not.to.equal(backendOf([a, b]));
+    const backend = backendOf([a, b, c]);
+    expect(backendOf([a, b, c]))
+      .to.equal(backend)
+      .and.to.be.instanceOf(QuorumBackend);
+    expect(backend).not.to.equal(backendOf([a, b]));
     expect(backendOf([a, b])).not.to.equal(backendOf([b, a]));
     expect(backendOf([a])).not.to.equal(backendOf(a));
     expect(backendOf(a)).to.equal(backendOf(a));
-  });
-
-  it('keeps none of them for the sake of the others', async () => {
-    const kept = client();
-    const backend = backendOf([kept, client()]);
     // As when a client is replaced by a new one.
     const listOnce = (): WeakRef<RedisConnection> => {
       const replaced = client();
-      backendOf([kept, replaced]);
+      backendOf([a, replaced]);
       return new WeakRef(replaced);
     };
     const dropped = listOnce();
     await collectUntil(() => dropped.deref() === undefined);
-    expect(backend).to.be.instanceOf(QuorumBackend);
   });
 
   it('refuses options of a queue, and more permits than a call can ask for', async () => {
@@ -57,38 +54,56 @@ describe('an array of clients', () => {
     const permits = MAX_PERMITS_PER_CALL + 1;
     await using semaphore = new Semaphore(targets, 'name', { limit: 2 * permits });
     const most = `permits: expected at most ${MAX_PERMITS_PER_CALL} on several masters, got ${permits}`;
-    for (const [asked, message] of [
-      [
-        semaphore.setRate(rate),
-        'rate: expected none on several masters, because a quorum has no queue',
-      ],
-      [semaphore.setRate(undefined), 'rate: expected none on several masters'],
-      [
-        semaphore.acquire({ group: 'a', weight: 2 }),
-        'group: expected none, because a quorum has no queue, got ',
-      ],
-      [semaphore.acquire({ priority: 1 }), 'priority: expected none, because'],
-      [semaphore.acquire({ permits }), most],
-      [semaphore.tryAcquire({ permits }), most],
-      [semaphore.tryAcquire({ group: 'a' }), 'group: expected none, because'],
-      [semaphore.tryUse(() => 1, { cost: { a: 1 } }), 'cost: expected none, because'],
+    for (const [message, asked] of [
+      ['rate: expected none on several masters, because', semaphore.setRate(rate)],
+      ['rate: expected none on several masters', semaphore.setRate(undefined)],
+      ['group: expected none, because', semaphore.acquire({ group: 'a', weight: 2 })],
+      ['group: expected none, because', semaphore.tryAcquire({ group: 'a' })],
+      ['priority: expected none, because', semaphore.acquire({ priority: 1 })],
+      ['cost: expected none, because', semaphore.tryUse(() => 1, { cost: { a: 1 } })],
+      [most, semaphore.acquire({ permits })],
+      [most, semaphore.tryAcquire({ permits })],
     ] as const) {
       const type = message === most ? RangeError : TypeError;
       expect((await errorOf<Error>(asked, type)).message).to.include(message);
     }
   });
 
-  it('must have 1 to 30 clients, each once, and nothing else', () => {
-    const a = client();
+  it('has 1 to 30 clients, each once, and nothing else; named clients are each in a list', () => {
+    const [a, b, c] = [client(), client(), client()];
     const many = Array.from({ length: 31 }, client);
-    expect(() => new Semaphore([], 'name', { limit: 1 })).to.throw(RangeError, /at least one/);
-    expect(() => new Semaphore([a, a], 'name', { limit: 1 })).to.throw(RangeError, /once/);
     expect(() => backendOf(many)).to.throw(RangeError, 'at most 30 clients, got 31');
     expect(backendOf(many.slice(1))).to.be.instanceOf(QuorumBackend);
     for (const wrong of [undefined, null, 5, 'redis://', {}, new MemoryBackend(), [client()]]) {
       const targets = [client(), wrong] as unknown as RedisTarget;
       expect(() => backendOf(targets)).to.throw(TypeError, /target/);
     }
+    const given = (clients: unknown, options: object = {}) => {
+      return () => quorum(clients as Parameters<typeof quorum>[0], options);
+    };
+    const lists = (wrong: unknown) => given({ a, b, c }, { lists: wrong });
+    for (const [refused, type, message] of [
+      [() => new Semaphore([], 'name', { limit: 1 }), RangeError, 'at least one'],
+      [() => new Semaphore([a, a], 'name', { limit: 1 }), RangeError, 'once'],
+      [given({}), RangeError, 'at least one'],
+      [given({ a, b: a }), RangeError, 'once'],
+      [given({ '': a }), RangeError, 'clients: expected 1 to 256 bytes'],
+      [given({ a, b: 5 }), TypeError, 'target'],
+      [given([]), TypeError, 'clients: expected an object of clients'],
+      [given([a, b]), TypeError, 'clients: expected an object of clients'],
+      [given({ a }, null as never), TypeError, 'options: expected an object, got null'],
+      [given({ a }, { otherSet: 'ignore' }), TypeError, "'refuse' or 'warn'"],
+      ...[[], [[]], [['a']], [['a', 'b', 'c', 'd']], [['a', 'a', 'b', 'c']]].map(
+        (wrong) => [lists(wrong), RangeError, 'nodes a, b, c'] as const,
+      ),
+      ...['a', 5, ['a'], [null], null].map(
+        (wrong) => [lists(wrong), TypeError, 'lists: expected an array of'] as const,
+      ),
+    ] as const) {
+      expect(refused).to.throw(type, message);
+    }
+    expect(lists(['ab', 'bc'].map((names) => names.split('')))()).to.be.instanceOf(QuorumBackend);
+    expect(given({ a }, { otherSet: 'warn' })()).to.be.instanceOf(QuorumBackend);
   });
 
   it('may be of ioredis-mock', async () => {
@@ -112,76 +127,38 @@ describe('an array of clients', () => {
   });
 });
 
-describe('named clients', () => {
-  const [a, b, c] = [client(), client(), client()];
-  const lists = (given: unknown) => () => quorum({ a, b, c }, { lists: given as string[][] });
-  const clients = (given: unknown) => () => quorum(given as Parameters<typeof quorum>[0]);
-  const options = (given: unknown) => () => quorum({ a }, given as Parameters<typeof quorum>[1]);
-
-  it('must be clients, once each, with names', () => {
-    expect(clients({})).to.throw(RangeError, 'at least one');
-    expect(clients({ a, b: a })).to.throw(RangeError, 'once');
-    expect(clients({ '': a })).to.throw(RangeError, 'clients: expected 1 to 256 bytes');
-    expect(clients({ a, b: 5 })).to.throw(TypeError, 'target');
-    for (const array of [[], [a, b]]) {
-      expect(clients(array)).to.throw(TypeError, 'clients: expected an object of clients');
-    }
+it('the name of a node is its address, or the default of its library, or its path, if known', () => {
+  const url = 'redis://user:secret@Host.example:7000';
+  for (const open of [
+    (at: string) => createClient({ url: at }),
+    (at: string) => createClient5({ url: at }),
+    (at: string) => createClient4({ url: at }),
+    (at: string) => new Redis(at, { lazyConnect }),
+    (at: string) => new Redis6(at, { lazyConnect }),
+  ]) {
+    expect(nodeName(open(`${url}/2`))).to.equal('host.example:7000/2');
+    expect(nodeName(open(url))).to.equal('host.example:7000');
+  }
+  const addresses = [{ host: 'a', port: 1 }];
+  const path = '/run/redis.sock';
+  const shy = Object.defineProperty(client(), 'options', {
+    get: () => {
+      throw new Error('not yours');
+    },
   });
-
-  it('must each be in a list, by name, with options of the right types', () => {
-    for (const wrong of [[], [[]], [['a']], [['a', 'b', 'c', 'd']], [['a', 'a', 'b', 'c']]]) {
-      expect(lists(wrong)).to.throw(RangeError, 'nodes a, b, c');
-    }
-    for (const wrong of ['a', 5, ['a'], [null], null]) {
-      expect(lists(wrong)).to.throw(TypeError, 'lists: expected an array of');
-    }
-    const two = ['ab', 'bc'].map((names) => names.split(''));
-    expect(lists(two)()).to.be.instanceOf(QuorumBackend);
-    expect(options({ otherSet: 'warn' })()).to.be.instanceOf(QuorumBackend);
-    expect(options(null)).to.throw(TypeError, 'options: expected an object, got null');
-    expect(options({ otherSet: 'ignore' })).to.throw(TypeError, "'refuse' or 'warn'");
-  });
-});
-
-describe('the name of a node', () => {
-  it('is its address, or the default of its library, or its path', () => {
-    const url = 'redis://user:secret@Host.example:7000';
-    for (const [kind, open] of Object.entries<(at: string) => object>({
-      redis: (at) => createClient({ url: at }),
-      'redis 5': (at) => createClient5({ url: at }),
-      'redis 4': (at) => createClient4({ url: at }),
-      ioredis: (at) => new Redis(at, { lazyConnect }),
-      'ioredis 6': (at) => new Redis6(at, { lazyConnect }),
-    })) {
-      expect(nodeName(open(`${url}/2`)), kind).to.equal('host.example:7000/2');
-      expect(nodeName(open(url)), kind).to.equal('host.example:7000');
-    }
-    for (const one of [createClient(), createClient4(), new Redis({ lazyConnect })])
-      expect(nodeName(one)).to.equal('localhost:6379');
-    const path = '/run/redis.sock';
-    for (const one of [
-      createClient({ socket: { path, tls: false } }),
-      new Redis(path, { lazyConnect }),
-    ])
-      expect(nodeName(one)).to.equal(path);
-  });
-
-  it('is unknown for a client without a single address', () => {
-    const addresses = [{ host: 'a', port: 1 }];
-    const shy = Object.defineProperty(client(), 'options', {
-      get: () => {
-        throw new Error('not yours');
-      },
-    });
-    for (const one of [
-      client(),
-      shy,
-      new Cluster(addresses, { lazyConnect }),
-      createCluster({ rootNodes: [{ url: 'redis://a:1' }] }),
-      new Redis({ sentinels: addresses, name: 'n', lazyConnect }),
-      createSentinel({ name: 'n', sentinelRootNodes: addresses }),
-    ]) {
-      expect(nodeName(one)).to.equal(undefined);
-    }
-  });
+  for (const [one, name] of [
+    [createClient(), 'localhost:6379'],
+    [createClient4(), 'localhost:6379'],
+    [new Redis({ lazyConnect }), 'localhost:6379'],
+    [createClient({ socket: { path, tls: false } }), path],
+    [new Redis(path, { lazyConnect }), path],
+    [client(), undefined],
+    [shy, undefined],
+    [new Cluster(addresses, { lazyConnect }), undefined],
+    [createCluster({ rootNodes: [{ url: 'redis://a:1' }] }), undefined],
+    [new Redis({ sentinels: addresses, name: 'n', lazyConnect }), undefined],
+    [createSentinel({ name: 'n', sentinelRootNodes: addresses }), undefined],
+  ] as const) {
+    expect(nodeName(one)).to.equal(name);
+  }
 });

@@ -4,9 +4,8 @@ import type { Costs, Rate, RequestOrder } from '../../src/backends/backend.js';
 import { parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
-import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';
+import { type Ask, LockStep, type Loss, type Member, ModelSide, Pushes } from './lock-step.js';
 import { type CallOptions, closeFixtures, RedisFixture } from './port-fixture.js';
-import { Pushes } from './pushes.js';
 
 const START = 1_795_236_819_680;
 
@@ -58,12 +57,34 @@ interface Habits {
   readonly maxWaiting?: number;
   /** Every other request asks how long it may have to wait. */
   readonly progress?: boolean;
+  /** Calls have one request each, and the order of grants is that of its model. */
+  readonly model?: { readonly groupLimit?: number };
   readonly acts?: Partial<Record<Act, number>>;
 }
 
 function order(group: string, weight = 1, priority = 0): RequestOrder {
   return { group, weight, priority };
 }
+
+const MODELLED = {
+  limit: 4,
+  orders: ['', '', 'a', 'b', 'c', 'a b;|'].flatMap((group) =>
+    (group === '' ? [1] : [1, 2, 3, 1000]).flatMap((weight) =>
+      [0, 0, 0, 1, 9].map((priority) => order(group, weight, priority)),
+    ),
+  ),
+  acts: {
+    ask: 60,
+    release: 50,
+    askAgain: 5,
+    extend: 5,
+    askLate: 0,
+    pass: 0,
+    stall: 0,
+    stepBack: 0,
+    lose: 0,
+  },
+};
 
 const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
 const HABITS: Readonly<Record<string, Habits>> = {
@@ -170,6 +191,16 @@ const HABITS: Readonly<Record<string, Habits>> = {
     costs: [{ tokens: 4 }, { tokens: 7, 'x-y.z_1': 1 }, undefined],
     acts: { otherTerms: 8, otherRate: 4, setBudget: 4, setGroupLimit: 3, lose: 3, stepBack: 0 },
   },
+  'the order of the queue by its model': { ...MODELLED, largest: 4, model: {} },
+  'the order by its model, with 1 permit for each group': {
+    ...MODELLED,
+    model: { groupLimit: 1 },
+  },
+  'the order by its model, with 2 permits for each group': {
+    ...MODELLED,
+    largest: 2,
+    model: { groupLimit: 2 },
+  },
   'free slots and losses of data': { limit: 12, acts: { stall: 5, lose: 6 } },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
@@ -245,7 +276,7 @@ class Program {
   #made = 0;
 
   constructor(pair: LockStep, habits: Habits) {
-    this.#pair = traced(pair, this.trace);
+    this.#pair = pair;
     this.#habits = habits;
     this.#all = MEMBERS.map((member) => {
       return { member, waiting: new Set(), held: new Set() };
@@ -254,8 +285,10 @@ class Program {
 
   async run(steps: readonly Step[]): Promise<void> {
     for (const step of steps) {
-      const mine = this.#all[step.who];
+      // A reply has the grants of its client alone.
+      const mine = this.#all[this.#habits.model === undefined ? step.who : 0];
       if (mine === undefined) continue;
+      this.trace.push(JSON.stringify(step));
       await this.#do(step, mine);
       await this.#pair.inspect(this.trace.at(-1) ?? '');
     }
@@ -276,6 +309,8 @@ class Program {
     const pair = this.#pair;
     const [first = 0] = picks;
     const late = dice < 20 ? pair.now - 0.5 : undefined;
+    const rate = RATES[first % RATES.length];
+    const known = this.#anyId(first);
     switch (act) {
       case 'ask':
         return this.#ask(mine, picks, dice);
@@ -303,28 +338,36 @@ class Program {
         return this.#release(mine, dice % 10 === 0 ? [...given, ...given] : given, first);
       }
       case 'adopt':
-        return this.#adopt(mine, this.#anyId(first), dice, late);
+        return this.#adopt(mine, known, dice, late);
       case 'revoke':
-        return pair.revoke(member, this.#anyId(first));
+        return pair.change(member, late, (one, options) => one.revoke(known, options));
       case 'setLimit':
         // Some remove what is stored.
-        return pair.setLimit(member, dice < 25 ? undefined : first % (limit + 1), late);
+        return pair.change(member, late, (one, options) =>
+          one.setLimit(dice < 25 ? undefined : first % (limit + 1), options),
+        );
       case 'addPermits':
         // Some are sent twice.
-        return pair.addPermits(member, (first % 5) - 2, `${member.name}.${dice % 8}`, late);
+        return pair.change(member, late, (one, options) =>
+          one.addPermits((first % 5) - 2, `${member.name}.${dice % 8}`, options),
+        );
       case 'otherLimit':
         return pair.use(member, { limit: 1 + (first % limit) });
       case 'otherRate':
-        return pair.use(member, { rate: RATES[first % RATES.length] });
+        return pair.use(member, { rate });
       case 'setRate':
-        return pair.setRate(member, RATES[first % RATES.length], late);
+        return pair.change(member, late, (one, options) => one.setRate(rate, options));
       case 'otherTerms':
         return pair.use(member, { ...NO_TERMS, ...TERMS[first % TERMS.length] });
       case 'setGroupLimit':
-        return pair.setGroupLimit(member, dice < 25 ? undefined : 1 + (first % limit), late);
+        return pair.change(member, late, (one, options) =>
+          one.setGroupLimit(dice < 25 ? undefined : 1 + (first % limit), options),
+        );
       case 'setBudget':
         // More names than may count.
-        return pair.setBudget(member, BUDGETS[dice % 6] ?? '', RATES[first % RATES.length], late);
+        return pair.change(member, late, (one, options) =>
+          one.setBudget(BUDGETS[dice % 6] ?? '', rate, options),
+        );
       case 'pass':
         return pair.pass(Math.round((longestPause * 4 * first) / 99) / 4);
       case 'stall':
@@ -343,7 +386,12 @@ class Program {
 
   async #ask(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
     const { largest = 1, batch = 1, orders = [undefined], costs = [undefined] } = this.#habits;
-    const wanted = dice < 50 ? picks.flatMap((pick) => Array(batch).fill(pick) as number[]) : picks;
+    const isModelled = this.#habits.model !== undefined;
+    const wanted = isModelled
+      ? picks.slice(0, 1)
+      : dice < 50
+        ? picks.flatMap((pick) => Array(batch).fill(pick) as number[])
+        : picks;
     const asks = wanted.map((pick, i): Ask => {
       // Now and then more than the limit.
       const id = this.#newId(mine, 1 + (pick % largest));
@@ -355,7 +403,8 @@ class Program {
     const known = dice % 5 < 2 ? again(mine.waiting) : [];
     const twice = dice < 5 ? asks.slice(0, 1) : [];
     // Some travel alone: a free permit is granted by a usual path.
-    const calls = dice % 3 === 0 ? asks.map((ask) => [ask]) : [[...known, ...asks, ...twice]];
+    const calls =
+      isModelled || dice % 3 === 0 ? asks.map((ask) => [ask]) : [[...known, ...asks, ...twice]];
     for (const call of calls) await this.#acquire(mine, call);
   }
 
@@ -389,7 +438,9 @@ class Program {
     );
     // A ticket that is given back alone takes the usual paths.
     const asked = ids.length === 1 ? ids : [...ids, 'never.1'];
-    await this.#pair.release(mine.member, asked, ids.length < 2 || ids.length % 2 === 0, spent);
+    const calls = this.#habits.model === undefined ? [asked] : ids.map((id) => [id]);
+    const knowsLimit = ids.length < 2 || ids.length % 2 === 0 || calls[0] !== asked;
+    for (const call of calls) await this.#pair.release(mine.member, call, knowsLimit, spent);
     for (const id of ids) for (const list of [mine.held, mine.waiting]) list.delete(id);
   }
 
@@ -413,20 +464,6 @@ class Program {
   }
 }
 
-/** Notes each call, but for those that only look. */
-function traced(pair: LockStep, trace: string[]): LockStep {
-  return new Proxy(pair, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]): unknown => {
-        if (name !== 'inspect') trace.push(`${String(name)} ${JSON.stringify(args)}`);
-        return Reflect.apply(value, target, args);
-      };
-    },
-  });
-}
-
 function again(ids: Iterable<string>): Ask[] {
   return [...ids].map((id) => ({ id, how: 'again' }));
 }
@@ -443,10 +480,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
 
   before('one subscription for each member, for all programs', async () => {
     redis = new RedisFixture(server());
-    pushes = new Pushes(
-      redis,
-      MEMBERS.map(({ name }) => name),
-    );
+    pushes = new Pushes(redis, MEMBERS);
     await pushes.open();
   });
   after(closeFixtures);
@@ -456,7 +490,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
       const property = fc.asyncProperty(programs(habits), async (steps) => {
         await run(habits, steps);
       });
-      await check(property, 3);
+      await check(property, 4);
     });
   }
 
@@ -466,6 +500,14 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
     redis.time.now = START;
     const pair = new LockStep(redis, MEMBERS);
     pair.maxWaiting = habits.maxWaiting;
+    pair.isRuled = Object.keys(habits.acts ?? {}).some((act) =>
+      /Rate|Terms|Budget|Group/.test(act),
+    );
+    if (habits.model !== undefined) {
+      const { groupLimit } = habits.model;
+      pair.model = new ModelSide(habits.limit, groupLimit);
+      for (const member of MEMBERS) pair.use(member, { groupLimit });
+    }
     pushes.reader = pair.redis;
     const program = new Program(pair, habits);
     try {

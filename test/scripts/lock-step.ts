@@ -2,15 +2,13 @@ import { expect } from 'chai';
 
 import type {
   AcquireReply,
-  AdoptReply,
   Costs,
-  EndedTicket,
+  GrantListener,
   PushedGrant,
   RequestOrder,
-  PushedTurn,
-  Rate,
 } from '../../src/backends/backend.js';
-import { adoptedId } from '../../src/backends/ticket-id.js';
+import { adoptedId, parseTicketId } from '../../src/backends/ticket-id.js';
+import { type ModelRequest, OrderModel } from '../support/order-model.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
 import { MemoryFixture, request } from './port-fixture.js';
 
@@ -104,17 +102,20 @@ class Side<Fixture extends PortFixture = PortFixture> {
     };
   }
 
-  pushGrants(client: string, grants: readonly PushedGrant[]): void {
-    this.#note(grants);
-    for (const grant of grants) this.#push(`grants to ${client}`, plain(grant));
-  }
-
-  pushEnded(client: string, ended: readonly EndedTicket[]): void {
-    for (const one of ended) this.#push(`ends pushed to ${client}`, one);
-  }
-
-  pushTurn(client: string, turn: PushedTurn): void {
-    this.#push(`turns of ${client}`, plain(turn));
+  /** Notes what is pushed to a client. */
+  listenerFor(client: string): Omit<GrantListener, 'onHealth'> {
+    const push = (what: string, told: readonly unknown[]): void => {
+      const all = this.pushed.get(`${what} ${client}`) ?? [];
+      this.pushed.set(`${what} ${client}`, [...all, ...told.map(plain)]);
+    };
+    return {
+      onGrants: (grants) => {
+        this.#note(grants);
+        push('grants to', grants);
+      },
+      onEnded: (ended) => push('ends told to', ended),
+      onTurn: (turn) => push('turns of', [turn]),
+    };
   }
 
   /** Ids in the order of their last tokens, and of their places. */
@@ -124,12 +125,47 @@ class Side<Fixture extends PortFixture = PortFixture> {
     );
   }
 
-  #push(what: string, told: unknown): void {
-    this.pushed.set(what, [...(this.pushed.get(what) ?? []), told]);
-  }
-
   #note(grants: readonly Pick<PushedGrant, 'id' | 'fencingToken'>[]): void {
     for (const { id, fencingToken } of grants) this.tokens.set(id, fencingToken);
+  }
+}
+
+/** The model of the order of the queue, with the holders by the model. */
+export class ModelSide {
+  readonly #model = new OrderModel();
+  readonly #held = new Map<string, ModelRequest>();
+  readonly #limit: number;
+
+  constructor(limit: number, groupLimit = Infinity) {
+    this.#limit = limit;
+    this.#model.groupLimit = groupLimit;
+  }
+
+  /** The requests that the model grants by now. */
+  add({ id, order }: Ask): string[] {
+    const plainOrder = { group: '', weight: 1, priority: 0, ...order };
+    this.#model.add({ id, permits: parseTicketId(id)?.permits ?? 1, ...plainOrder });
+    return this.#grant();
+  }
+
+  giveBack(id: string): string[] {
+    const held = this.#held.get(id);
+    if (held === undefined) this.#model.withdraw(id);
+    else this.#model.release(held);
+    this.#held.delete(id);
+    return this.#grant();
+  }
+
+  inOrder(): string[] {
+    return this.#model.inOrder();
+  }
+
+  #grant(): string[] {
+    const used = [...this.#held.values()].reduce((sum, { permits }) => sum + permits, 0);
+    const next = this.#model.next(this.#limit - used);
+    if (next === undefined) return [];
+    this.#held.set(next.id, next);
+    return [next.id, ...this.#grant()];
   }
 }
 
@@ -150,7 +186,10 @@ export class LockStep {
   #behind = 0;
   #queueLost = false;
   #looks = 0;
-  #rated = false;
+  /** Rates, budgets or group limits count in the program. */
+  isRuled = false;
+  /** The order of the queue by its model: in programs whose calls have one request each. */
+  model: ModelSide | undefined;
 
   /** `redis`: its key, limit and time are those of the program. */
   constructor(redis: RedisFixture, members: readonly Member[]) {
@@ -168,7 +207,6 @@ export class LockStep {
 
   /** The member comes back with other options. */
   use({ name }: Member, options: CallOptions): void {
-    this.#rated ||= options.limit === undefined;
     this.#options.set(name, { ...this.#options.get(name), ...options });
   }
 
@@ -195,6 +233,10 @@ export class LockStep {
     const shown = (reply: AcquireReply) => (this.#queueLost ? withoutProgress(reply) : reply);
     compare(shown({ ...theirs, askAgainAt }), shown(ours));
     const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);
+    const isNew = ({ how }: Ask): boolean => how === 'wait';
+    const own = asks.filter((ask, i) => isNew(ask) && verdicts[i]?.kind === 'granted');
+    const expected = asks.filter(isNew).flatMap((ask) => this.model?.add(ask) ?? []);
+    this.#follow(expected, [...own, ...ours.grants]);
     return { ...ours, verdicts };
   }
 
@@ -214,7 +256,7 @@ export class LockStep {
       return fixture.extend(ids, { ...this.#of(member), fencingTokens });
     };
     // Redis does not look at the rate in every extension: what it allows is granted before.
-    if (this.#rated) await this.release(member, ['never.1'], true);
+    if (this.isRuled) await this.release(member, ['never.1'], true);
     await this.#both(call);
   }
 
@@ -225,54 +267,44 @@ export class LockStep {
     spent: readonly (Costs | undefined)[] = [],
   ): Promise<void> {
     const options = { ...this.#of(member), ...(knowsLimit ? {} : { limit: 0 }), spent };
-    await this.#both(async ({ fixture }) => {
+    const { grants } = await this.#both(async ({ fixture }) => {
       const { storedLimit, otherLimit, ...reply } = await fixture.release(ids, options);
       return knowsLimit ? { ...reply, storedLimit, otherLimit } : reply;
     });
+    this.#follow(
+      ids.flatMap((id) => this.model?.giveBack(id) ?? []),
+      grants,
+    );
   }
 
-  async setLimit(member: Member, limit: number | undefined, notAfter?: number): Promise<void> {
-    const options = { ...this.#of(member), notAfter };
-    await this.#both(({ fixture }) => fixture.setLimit(limit, options));
+  #follow(expected: readonly string[], granted: readonly { readonly id: string }[]): void {
+    if (this.model === undefined) return;
+    expect(
+      granted.map(({ id }) => id),
+      'granted, and by the model',
+    ).to.deep.equal(expected);
   }
 
-  async setRate(member: Member, rate: Rate | undefined, notAfter?: number): Promise<void> {
-    this.#rated = true;
+  /** A change by an operator, as the rules that `member` knows are. */
+  async change(
+    member: Member,
+    notAfter: number | undefined,
+    call: (fixture: PortFixture, options: CallOptions) => Promise<unknown>,
+  ): Promise<void> {
     const options = { ...this.#of(member), notAfter };
-    await this.#both(({ fixture }) => fixture.setRate(rate, options));
-  }
-
-  async setBudget(member: Member, name: string, rate: Rate | undefined, notAfter?: number) {
-    this.#rated = true;
-    const options = { ...this.#of(member), notAfter };
-    await this.#both(({ fixture }) => fixture.setBudget(name, rate, options));
-  }
-
-  async setGroupLimit(member: Member, limit: number | undefined, notAfter?: number) {
-    this.#rated = true;
-    const options = { ...this.#of(member), notAfter };
-    await this.#both(({ fixture }) => fixture.setGroupLimit(limit, options));
-  }
-
-  async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
-    const options = { ...this.#of(member), notAfter };
-    await this.#both(({ fixture }) => fixture.addPermits(delta, id, options));
+    await this.#both(({ fixture }) => call(fixture, options));
   }
 
   /** Its new id, if the ticket was there. */
   async adopt(member: Member, id: string, own: string, notAfter?: number) {
     const options = { ...this.#of(member), notAfter };
     const newId = adoptedId(own, id);
-    const reply: AdoptReply = await this.#both(async ({ fixture, tokens }) => {
+    const reply = await this.#both(async ({ fixture, tokens }) => {
       const { ticket, ...rest } = await fixture.adopt(id, own, options);
       if (ticket !== undefined) tokens.set(newId, ticket.fencingToken);
       return { ...rest, ticket };
     });
     return reply.ticket === undefined ? undefined : newId;
-  }
-
-  async revoke(member: Member, id: string): Promise<void> {
-    await this.#both(({ fixture }) => fixture.revoke(id, this.#of(member)));
   }
 
   /**
@@ -302,19 +334,14 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  /**
-   * What was pushed to each client on both sides. Turns are hints, which Redis leaves out where an
-   * extension changes nothing else; none is wrong, unless the clock was set back meanwhile.
-   */
+  /** Turns aside where the clock was set back: each side may then tell another time. */
   comparePushes(): void {
-    const [redis, memory] = [this.redis, this.memory].map(({ pushed }) => [...pushed]);
-    const isTurn = ([what]: [string, unknown[]]): boolean => what.startsWith('turns');
-    const rest = (all: [string, unknown[]][] = []) => new Map(all.filter((one) => !isTurn(one)));
-    expect(rest(redis), 'pushed').to.deep.equal(rest(memory));
-    if (this.#behind > 0) return;
-    for (const [what, turns] of redis?.filter(isTurn) ?? []) {
-      expect(this.memory.pushed.get(what), what).to.deep.include.members(turns);
-    }
+    const isSure = ([what]: [string, unknown]): boolean =>
+      this.#behind === 0 || !what.startsWith('turns');
+    const [redis, memory] = [this.redis, this.memory].map(
+      ({ pushed }) => new Map([...pushed].filter(isSure)),
+    );
+    expect(redis, 'pushed').to.deep.equal(memory);
   }
 
   /**
@@ -322,7 +349,13 @@ export class LockStep {
    * life that is wrong is so until a later call sets it.
    */
   async inspect(what: string): Promise<void> {
-    const { holders } = await this.#both((side) => side.inspect());
+    const { holders, waiters } = await this.#both((side) => side.inspect());
+    if (this.model !== undefined) {
+      expect(
+        waiters.map(({ id }) => id),
+        'waiting, and by the model',
+      ).to.deep.equal(this.model.inOrder());
+    }
     this.#looks += 1;
     if (this.#looks % LIVES_EVERY > 0) return;
     await this.redis.fixture.expectSafeExpiry(what, this.#behind, holders);
@@ -346,12 +379,7 @@ export class LockStep {
   #listenInMemory(): void {
     const { fixture } = this.memory;
     for (const { name } of this.#members) {
-      fixture.backend.listen(name, fixture.key.prefix, {
-        onGrants: (grants) => this.memory.pushGrants(name, grants),
-        onEnded: (ended) => this.memory.pushEnded(name, ended),
-        onTurn: (turn) => this.memory.pushTurn(name, turn),
-        onHealth: () => {},
-      });
+      fixture.listen(name, { ...this.memory.listenerFor(name), onHealth: () => {} });
     }
   }
 
@@ -363,6 +391,50 @@ export class LockStep {
   #plain({ name: client, ttl, label }: Member): CallOptions {
     const { limit = this.redis.fixture.limit } = this.#options.get(client) ?? {};
     return { client, ttl, label, limit };
+  }
+}
+
+/** Subscriptions in Redis: for each member, through all programs. */
+export class Pushes {
+  /** The side that the messages reach from now on. */
+  reader: Side | undefined;
+  readonly #redis: RedisFixture;
+  readonly #clients: readonly string[];
+  #arrived = 0;
+  #onLast = (): void => {};
+
+  constructor(redis: RedisFixture, members: readonly Member[]) {
+    this.#redis = redis;
+    this.#clients = members.map(({ name }) => name);
+  }
+
+  async open(): Promise<void> {
+    for (const client of this.#clients) {
+      const reader = () => this.reader?.listenerFor(client);
+      await this.#redis.subscribe(client, {
+        onGrants: (grants, name) => {
+          if (name !== 'last') return reader()?.onGrants(grants, name);
+          this.#arrived += 1;
+          if (this.#arrived === this.#clients.length) this.#onLast();
+        },
+        onEnded: (ended, name) => name !== 'last' && reader()?.onEnded?.(ended, name),
+        onTurn: (turn, name) => reader()?.onTurn?.(turn, name),
+      });
+    }
+  }
+
+  /** Messages reach a client in order: after the grants of one more semaphore there are no more. */
+  async allIn(): Promise<void> {
+    const redis = this.#redis;
+    const limit = this.#clients.length;
+    redis.moveTo('last', limit);
+    this.#arrived = 0;
+    const last = new Promise<void>((resolve) => (this.#onLast = resolve));
+    await redis.take(`z.1.${limit}`);
+    for (const client of this.#clients) await redis.acquire(`${client}.last`);
+    await redis.release(`z.1.${limit}`);
+    await redis.release(this.#clients.map((client) => `${client}.last`));
+    await last;
   }
 }
 

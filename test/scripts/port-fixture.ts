@@ -9,8 +9,6 @@ import type {
   Costs,
   GrantListener,
   InspectReply,
-  PushedGrant,
-  PushedTurn,
   Rate,
   RequestOrder,
   SemaphoreKey,
@@ -100,7 +98,7 @@ export abstract class PortFixture {
     return granted((await this.acquire(id, options)).verdicts[0]);
   }
 
-  /** Acquires a ticket at once or not at all, and gives what became of it. */
+  /** The verdict on a ticket that is acquired at once or not at all. */
   async try(id: string, options: CallOptions = {}): Promise<string | undefined> {
     return kinds(await this.acquire([request(id, 'try')], options))[0];
   }
@@ -179,40 +177,21 @@ export abstract class PortFixture {
     return (await this.inspect()).holders.find((holder) => holder.id === id)?.expiresIn;
   }
 
-  /** Ends the lives of tickets now, which no call has noticed yet. */
-  async expire(...tickets: string[]): Promise<void> {
-    await this.extend(tickets, { ttl: 1 });
-    this.pass(1);
-  }
-
   /** Moves the time on, or back. */
   pass(milliseconds: number): void {
     this.time.now += milliseconds;
   }
 
-  /** Grants that are pushed to a client from now on. */
-  async pushesTo(client: string): Promise<PushedGrant[]> {
-    const pushed: PushedGrant[] = [];
-    await this.#subscribe(client, { onGrants: (grants) => pushed.push(...grants) });
-    return pushed;
-  }
-
-  /** Turns that are pushed to a client from now on. */
-  async turnsTo(client: string): Promise<PushedTurn[]> {
-    const turns: PushedTurn[] = [];
-    await this.#subscribe(client, { onTurn: (turn) => void turns.push(turn) });
-    return turns;
-  }
-
-  #subscribe(client: string, reader: Partial<GrantListener>): Promise<void> {
-    return new Promise((resolve) => {
-      this.listen(client, { onGrants: () => {}, ...reader, onHealth: () => resolve() });
-    });
-  }
-
   /** Until `close`. */
   listen(client: string, listener: GrantListener): void {
     this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
+  }
+
+  /** As `listen`, and resolves once messages arrive. */
+  subscribe(client: string, reader: Omit<GrantListener, 'onHealth'>): Promise<void> {
+    return new Promise((resolve) => {
+      this.listen(client, { ...reader, onHealth: () => resolve() });
+    });
   }
 
   /**
@@ -410,11 +389,6 @@ export function request(
 export function granted(verdict: AcquireVerdict | undefined): Granted {
   if (verdict?.kind === 'granted') return verdict;
   throw new Error(`expected a grant, got ${JSON.stringify(verdict)}`);
-}
-
-export function arrivalOf(verdict: AcquireVerdict | undefined): number {
-  if (verdict?.kind === 'queued' && verdict.arrival !== undefined) return verdict.arrival;
-  throw new Error(`expected a place, got ${JSON.stringify(verdict)}`);
 }
 
 export function kinds(reply: AcquireReply): string[] {

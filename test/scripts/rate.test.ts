@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
-import { eventually } from '../support/eventually.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
 import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
@@ -19,32 +18,6 @@ describeOnBoth('a rate', (make) => {
   const nextIn = async (one: PortFixture): Promise<number | undefined> =>
     (await one.inspect()).rate?.nextIn;
 
-  const makesRoom: Readonly<Record<string, (one: PortFixture) => Promise<unknown>>> = {
-    'a release': (one) => one.release('a.2'),
-    'a revocation': (one) => one.revoke('a.2'),
-    'a higher limit': (one) => one.setLimit(3),
-    'a change of the limit': (one) => one.addPermits(1, 'x.1'),
-    'an extension that finds an expiry': (one) => one.extend('other.1'),
-  };
-  for (const [what, call] of Object.entries(makesRoom)) {
-    it(`holds when ${what} makes room, and the head hears when it is next`, async () => {
-      const one = make({ limit: 2 });
-      const turns = await one.turnsTo('b');
-      const rate = { ...RATE, burst: 2 };
-      for (const id of ['a.1', 'a.2']) await one.take(id, { rate });
-      await one.acquire(['b.1', 'b.2'], { rate });
-      if (what.endsWith('expiry')) await one.expire('a.2');
-      const at = one.time.now;
-      const left = (await nextIn(one)) ?? 0;
-      await call(one);
-      expect(await one.queue()).to.deep.equal(['b.1', 'b.2']);
-      await eventually(() => expect(turns.at(-1)).to.deep.equal({ id: 'b.1', at: at + left }));
-      one.pass(left);
-      await call(one);
-      expect(await one.queue(), 'a call after its time serves it').to.deep.equal(['b.2']);
-    });
-  }
-
   it('holds back for as long as before where the clock is set back, and not longer', async () => {
     const one = make(ANY);
     await one.take('a.1.5', RATED);
@@ -57,18 +30,16 @@ describeOnBoth('a rate', (make) => {
     one.pass(1);
     await one.take('a.2', RATED);
     expect(await nextIn(one)).to.equal(STEP);
-  });
-
-  it('holds back for no longer where the clock is set back over a change of the rate', async () => {
+    // The rate may change meanwhile.
     for (const pause of [HOUR, 6 * HOUR]) {
-      const one = make(ANY);
-      await one.take('a.1', { rate: { permits: 1, per: 5 * HOUR, burst: 1 } });
-      one.pass(pause);
-      await one.setRate(RATE);
-      const before = (await nextIn(one)) ?? Infinity;
-      one.pass(-pause - 1);
-      await one.try('b.1');
-      expect(await nextIn(one)).to.be.at.most(before + STEP);
+      const changed = make(ANY);
+      await changed.take('a.1', { rate: { permits: 1, per: 5 * HOUR, burst: 1 } });
+      changed.pass(pause);
+      await changed.setRate(RATE);
+      const before = (await nextIn(changed)) ?? Infinity;
+      changed.pass(-pause - 1);
+      await changed.try('b.1');
+      expect(await nextIn(changed)).to.be.at.most(before + STEP);
     }
   });
 
@@ -100,69 +71,38 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
-  it('is remembered as long as a caller names it', async () => {
-    const one = make(ANY);
-    for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
-      await one.take(`a.${at}`, RATED);
-      expect(await one.try('x.1')).to.equal('busy');
-      one.pass(RATE_LIFE_MS / 3);
-    }
-  });
-
-  it('that was removed counts as none, whatever callers name, and forgets earlier grants', async () => {
-    const one = make(ANY);
-    await one.take('a.1', RATED);
-    await one.setRate(undefined);
-    expect(kinds(await one.acquire(ids('b', 3), RATED))).to.deep.equal(Array(3).fill('granted'));
-    await one.setRate({ permits: 1, per: 1000, burst: 1 });
-    await one.take('c.1');
-    expect(await nextIn(one)).to.equal(1000);
-  });
-
-  it('is not passed by a call for several semaphores, all or none', async () => {
-    const one = make(ANY);
-    await one.setRate(RATE);
-    await one.take('a.1');
-    expect(await one.acquireTogether('b.1')).to.equal(undefined);
-  });
-
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
-    const ask = async (one: PortFixture, id: string, options: CallOptions = {}) =>
-      kinds(await one.acquire([request(id, 'wait', undefined, false, { tokens: 100 })], options));
-    const used = async (one: PortFixture) => (await one.inspect()).budgets?.['tokens']?.used;
-
-    /** What may move it between the grant and the release. */
-    const changes: Readonly<Record<string, (one: PortFixture) => Promise<unknown>>> = {
-      'time alone': async (one) => one.pass(100_000),
-      'a faster budget': async (one) => {
-        one.pass(50_000);
-        await one.setBudget('tokens', { ...budget, per: 1000 });
-        one.pass(500);
-      },
-      'a slower budget': async (one) => {
-        one.pass(50_000);
-        await one.setBudget('tokens', { ...budget, per: 200_000 });
-        one.pass(100_000);
-      },
-      'none, and another': async (one) => {
-        await one.setBudget('tokens', undefined);
-        await one.setBudget('tokens', budget);
-      },
+    /** Asks for all of the budget. */
+    const take = async (one: PortFixture, id: string, options: CallOptions = {}): Promise<void> => {
+      const asked = request(id, 'wait', undefined, false, { tokens: 100 });
+      expect(kinds(await one.acquire([asked], options))).to.deep.equal(['granted']);
     };
-    for (const [what, change] of Object.entries(changes)) {
+    const usedAfter = async (one: PortFixture, id: string, tokens: number) => {
+      await one.release(id, { spent: [{ tokens }] });
+      return (await one.inspect()).budgets?.['tokens']?.used;
+    };
+
+    /** What may move it between the grant and the release: another period for some time. */
+    for (const [what, per, pause] of [
+      ['time alone', undefined, 100_000],
+      ['a faster budget', 1000, 500],
+      ['a slower budget', 200_000, 100_000],
+    ] as const) {
       it(`after ${what}, and a clock that is set back`, async () => {
         for (const back of [0, 40_000]) {
           const one = make({ ttl: HOUR });
           await one.setBudget('tokens', budget);
-          expect(await ask(one, 'a.1')).to.deep.equal(['granted']);
-          await change(one);
-          expect(await ask(one, 'b.1')).to.deep.equal(['granted']);
+          await take(one, 'a.1');
+          if (per !== undefined) {
+            one.pass(50_000);
+            await one.setBudget('tokens', { ...budget, per });
+          }
+          one.pass(pause);
+          await take(one, 'b.1');
           one.pass(-back);
-          await one.release('a.1', { spent: [{ tokens: 0 }] });
-          expect(await used(one), `${back} ms back`).to.be.within(99.9, 100);
-          await one.release('b.1', { spent: [{ tokens: 30 }] });
-          expect(await used(one), `${back} ms back`).to.be.within(29.9, 30);
+          expect(await usedAfter(one, 'a.1', 0), `${back} ms back`).to.be.within(99.9, 100);
+          expect(await usedAfter(one, 'b.1', 30), `${back} ms back`).to.be.within(29.9, 30);
         }
       });
     }
@@ -171,14 +111,13 @@ describeOnBoth('a rate', (make) => {
       const one = make({ ttl: HOUR });
       const named = { budgets: { tokens: budget } };
       for (const id of ids('a', 5)) {
-        expect(await ask(one, id, named)).to.deep.equal(['granted']);
-        await one.release(id, { spent: [{ tokens: 0 }] });
+        await take(one, id, named);
+        await usedAfter(one, id, 0);
       }
-      expect(await ask(one, 'b.1', named)).to.deep.equal(['granted']);
+      await take(one, 'b.1', named);
       one.pass(250_000);
-      expect(await ask(one, 'c.1', named)).to.deep.equal(['granted']);
-      await one.release('b.1', { spent: [{ tokens: 0 }] });
-      expect(await used(one)).to.equal(100);
+      await take(one, 'c.1', named);
+      expect(await usedAfter(one, 'b.1', 0)).to.equal(100);
     });
   });
 });

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
 import { casesOf } from '../../test/conformance/case-group.js';
-import { keyedMutexCases } from '../../test/conformance/cases/keyed-mutex-cases.js';
 import { nameCases } from '../../test/conformance/cases/name-cases.js';
 import type { Row } from '../../test/conformance/row.js';
 import { ioredisMockRow } from '../../test/conformance/rows/ioredis-mock-row.js';
@@ -31,10 +30,8 @@ describe('conformance, with time', () => {
         await server().command('SCRIPT', 'FLUSH');
       });
 
-      // The keys of two groups have another prefix.
-      const groups = [...allGroups].filter(
-        (group) => group !== nameCases && group !== keyedMutexCases,
-      );
+      // The keys of one group have another prefix.
+      const groups = [...allGroups].filter((group) => group !== nameCases);
       const lacks = { server: 'its user may do less' };
       const url = (): string => server().url.replace('//', '//limited:secret@');
       for (const kind of ['redis', 'ioredis'] as const) {

@@ -1,7 +1,6 @@
 import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
 import { keyCases } from '../../test/conformance/cases/key-cases.js';
 import { nameCases } from '../../test/conformance/cases/name-cases.js';
-import { permitCases } from '../../test/conformance/cases/permit-cases.js';
 import { waitingCases } from '../../test/conformance/cases/waiting-cases.js';
 import { semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
@@ -17,7 +16,7 @@ describeWithCluster('conformance on a Redis Cluster', (cluster) => {
 });
 
 describeWithSentinels('conformance with sentinels', (sentinels) => {
-  const groups = [acquireCases, waitingCases, keyCases, permitCases];
+  const groups = [acquireCases, waitingCases, keyCases];
   for (const row of sentinelRows(sentinels)) semaphoreSuite(row, { groups, passage });
 });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { ClosedError } from '../../../src/index.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
+import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { expectLost, untilLost, untilState } from '../scope.js';
 
@@ -15,12 +15,14 @@ export const closeCases: CaseGroup = {
       const lost = handles.map(untilLost);
       let losses = 0;
       for (const handle of [...handles, staying]) handle.on('lost', () => (losses += 1));
+      const again = lost.map((loss) => loss.then(() => semaphore.acquire(0)));
+      const refused = again.map((acquiring) => errorOf(acquiring, ClosedError));
       await Promise.all([semaphore.close(), semaphore.close()]);
-      await semaphore.close();
       await semaphore[Symbol.asyncDispose]();
       for (const [i, handle] of handles.entries()) {
         await expectLost(handle, await lost[i], 'closed');
       }
+      await Promise.all(refused);
       // Another object of the same client and name keeps its permits.
       await staying.extend();
       expect(losses).to.equal(2);
@@ -35,8 +37,7 @@ export const closeCases: CaseGroup = {
       await scope.untilWaiting(4);
       await closing.close();
       for (const error of await Promise.all(rejected)) {
-        const { name, code } = error;
-        expect({ name, code }).to.deep.equal({ name: 'ClosedError', code: 'CLOSED' });
+        expect(error).to.include({ name: 'ClosedError', code: 'CLOSED' });
         expect(error.message).to.include(scope.name);
       }
       await untilState(staying, { held: 1, waiting: 1 });
@@ -61,7 +62,6 @@ export const closeCases: CaseGroup = {
       await errorOf(closing.tryAcquire(), ClosedError);
       for (const handle of handles) {
         await handle.extend();
-        expect(handle.held).to.equal(true);
         expect(await there.tryAcquire(), 'never above the limit').to.equal(null);
       }
       expect(await handles[0]?.release()).to.equal(true);
@@ -72,30 +72,21 @@ export const closeCases: CaseGroup = {
       expect(losses).to.equal(0);
     },
 
-    'gives a listener that it calls no permit [P8]': async (scope) => {
-      const [closing, there] = scope.pair({ limit: 2 });
-      const [handle] = [await closing.acquire(), await there.acquire()];
-      const again = new Promise<unknown>((resolve) => {
-        handle.on('lost', () => resolve(reasonOf(closing.acquire({ permits: 2, timeout: 0 }))));
-      });
-      await closing.close();
-      expect(await again).to.be.instanceOf(ClosedError);
-    },
-
     'rejects calls that are under way or come later, and leaves nothing [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
       const errors = calls.map((call) => errorOf(call, ClosedError));
       await semaphore.close();
       await Promise.all(errors);
-      const later = [
-        semaphore.acquire(),
+      for (const call of [
         semaphore.acquire(0),
         semaphore.tryAcquire(),
         semaphore.use(() => {}),
+        semaphore.tryUse(() => {}),
         semaphore.inspect(),
-      ];
-      await Promise.all(later.map((call) => errorOf(call, ClosedError)));
+      ]) {
+        await errorOf<Error>(call, ClosedError);
+      }
       const again = scope.semaphore();
       expect(await again.inspect()).to.include({ held: 0, waiting: 0 });
       expect(await again.acquire(0), 'the client can still be used').to.include({ held: true });
