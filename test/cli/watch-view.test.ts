@@ -222,9 +222,11 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('no holder or waiter contains r 2s');
     view.press(`\u007f${ENTER}`);
     expect(view.text).to.contain('R 2').and.not.to.contain('R 1');
-    // There is nothing further to open.
-    await pressAndLook(ESCAPE + ENTER);
+    await pressAndLook(ESCAPE);
     expect(view.text).to.contain('a · 4 of 4').and.to.contain('R 1');
+    // There is nothing further to open.
+    await pressAndLook(ENTER);
+    expect(view.text).to.contain('a · 4 of 4');
     await pressAndLook(ESCAPE);
     expect(view.text).to.contain('3 semaphores').and.to.contain('s sort (name)');
     view.press('?');
@@ -269,7 +271,11 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('gpus · 2 of 3').and.not.to.contain('Take ticket');
     view.press(`${DOWN}r`);
     expect(view.text).to.contain(`Take ticket ${two} from of gpus? y/N`);
-    await pressAndLook('y');
+    await clock.tickAsync(1);
+    view.press('y');
+    // The view looks again at once.
+    await clock.tickAsync(1);
+    expect(view.text).to.contain('gpus · 1 of 3');
     expect((await own.inspect()).holders.map(({ id }) => id)).to.deep.equal([one]);
     expect(view.text).to.contain(`revoked ${two}`);
     // Until the next key.

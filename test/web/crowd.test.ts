@@ -51,7 +51,6 @@ describe('many at the web view', () => {
     expect(calls().filter((name) => name === 'jobs').length).to.be.at.least(9);
     // The view answered these requests in the first second, before the client gave them up.
     expect(new Set(calls().filter((name) => name.startsWith('flood'))).size).to.be.at.most(5);
-    await page.cancel();
   });
 
   it('looks in turn at the most semaphores that it may; a further semaphore gets 503', async () => {
@@ -86,7 +85,6 @@ describe('many at the web view', () => {
     const page = await open(view, '?name=jobs');
     const [details = 0] = await countWithin(clock, 20_000, [[page, 'detail']]);
     expect(details).to.be.at.least(10);
-    await page.cancel();
   });
 
   it('a request that was given up before it began looks at nothing', async () => {
