@@ -16,10 +16,7 @@ const { ERROR, UNSET } = SpanStatusCode;
 
 let active = ROOT_CONTEXT;
 
-/**
- * Knows the active span inside `with` only and forgets it at the first `await`: the least that a
- * manager does.
- */
+/** It knows the active span inside `with` only, until the first `await`: the least of a manager. */
 const synchronous: ContextManager = {
   active: () => active,
   with: (given, fn, thisArg, ...args) => {
