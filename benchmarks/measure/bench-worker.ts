@@ -1,4 +1,3 @@
-import { spawnOwned } from '../../test/support/owned-processes.js';
 import { WorkerProcess } from '../../test/support/worker-process.js';
 import type { Build } from '../peers/catalog.js';
 import type { Tasks } from '../workers/worker.js';
@@ -9,10 +8,7 @@ export class BenchWorker {
   readonly #process: WorkerProcess;
 
   constructor(build: Build) {
-    const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const;
-    this.#process = new WorkerProcess(
-      spawnOwned(process.execPath, [workerProgram(build)], { stdio: [...stdio] }),
-    );
+    this.#process = new WorkerProcess([process.execPath, workerProgram(build)]);
   }
 
   /** One task of a name at a time. */

@@ -1,65 +1,45 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import { stub } from 'sinon';
 import { softLimitAtStart, withSoftLimit } from '../../src/cli/child/open-files.js';
-import { isInForeground, listProcesses } from '../../src/cli/child/processes.js';
-import { treeTarget } from '../../src/cli/child/processes.js';
+import { isInForeground, listProcesses, treeTarget } from '../../src/cli/child/processes.js';
 import { findExecutable } from '../support/find-executable.js';
 import { spawnOwned, untilExit } from '../support/owned-processes.js';
 
-/** A process that does nothing until a signal ends it. */
-function startIdler(): ChildProcess & { readonly pid: number } {
-  const child = spawnOwned(process.execPath, ['-e', 'process.stdin.resume()'], {});
-  const { pid } = child;
-  // A signal to no number would reach this process's own group.
-  if (pid === undefined) throw new Error('it did not start');
-  return Object.assign(child, { pid });
-}
-
-const withoutProc = () => void stub(process, 'platform').value('darwin');
 const hasProc = process.platform === 'linux';
 const hasPs = findExecutable('ps') !== undefined;
 
 describe('the processes under redsem run', () => {
-  for (const [source, has, enter] of [
-    ['/proc', hasProc, () => undefined],
-    ['ps', hasPs, withoutProc],
+  for (const [source, isThere, platform, path] of [
+    ['/proc', hasProc, 'linux', process.env['PATH']],
+    ['ps', hasPs, 'darwin', process.env['PATH']],
+    ['no program', true, 'darwin', '/nowhere'],
   ] as const) {
-    (has ? it : it.skip)(`are seen by ${source} until they end, and known again`, async () => {
-      enter();
-      const own = () => listProcesses().find(({ pid }) => pid === process.pid);
-      expect(own()).to.include({ parent: process.ppid });
-      expect(own()?.started).to.match(/\d/);
-      expect(own()).to.deep.equal(own());
-      const child = startIdler();
-      const target = treeTarget(child.pid);
+    (isThere ? it : it.skip)(`get signals until they end, as ${source} shows them`, async () => {
+      const child = spawnOwned(process.execPath, ['-e', 'process.stdin.resume()'], {});
+      const { pid } = child;
+      // A signal to no number would reach this process's own group.
+      if (pid === undefined) throw new Error('it did not start');
+      const inForeground = isInForeground();
+      stub(process, 'platform').value(platform);
+      stub(process.env, 'PATH').value(path);
+      const own = () => listProcesses().find((each) => each.pid === process.pid);
+      if (path === '/nowhere') {
+        expect([listProcesses(), isInForeground()]).to.deep.equal([[], false]);
+      } else {
+        expect(own()).to.include({ parent: process.ppid });
+        expect(own()?.started).to.match(/\d/);
+        expect(own(), 'known again').to.deep.equal(own());
+        expect(isInForeground()).to.equal(inForeground);
+      }
+      const target = treeTarget(pid);
       expect(target.isAlive()).to.equal(true);
-      target.send('SIGKILL');
-      await once(child, 'exit');
+      target.send('SIGTERM');
+      await untilExit(child);
+      expect(child.signalCode).to.equal('SIGTERM');
       expect(target.isAlive()).to.equal(false);
-      expect(listProcesses().some(({ pid }) => pid === child.pid)).to.equal(false);
+      expect(listProcesses().some((each) => each.pid === pid)).to.equal(false);
     });
   }
-
-  (hasProc && hasPs ? it : it.skip)('have a keyboard by /proc where they have one by ps', () => {
-    const byProc = isInForeground();
-    withoutProc();
-    expect(isInForeground()).to.equal(byProc);
-  });
-
-  it('get signals also where nothing shows them: the child itself', async () => {
-    const child = startIdler();
-    withoutProc();
-    stub(process.env, 'PATH').value('/nowhere');
-    expect([listProcesses(), isInForeground()]).to.deep.equal([[], false]);
-    const target = treeTarget(child.pid);
-    expect(target.isAlive()).to.equal(true);
-    target.send('SIGTERM');
-    await untilExit(child);
-    expect(child.signalCode).to.equal('SIGTERM');
-    expect(target.isAlive()).to.equal(false);
-  });
 
   it('have the limit on open files of the parent of redsem, if only Node.js has changed it and it can be set', () => {
     const raised = { soft: 4096, hard: 4096 };

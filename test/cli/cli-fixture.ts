@@ -1,5 +1,8 @@
 import { Redis } from 'ioredis';
+import { expect } from 'chai';
 import type { Semaphore } from '../../src/index.js';
+import { afterTest } from '../support/after-test.js';
+import { eventually } from '../support/eventually.js';
 import { findExecutable } from '../support/find-executable.js';
 import { programOf, sourcesOf } from '../support/program-file.js';
 import { KeepingSemaphore } from '../support/keeping-semaphore.js';
@@ -30,11 +33,7 @@ export function redsem(args: readonly string[], options: CliOptions = {}): Promi
 }
 
 /** A shell script in which `redsem` can be called. */
-export function shell(
-  script: string,
-  options: CliOptions = {},
-  program = 'sh',
-): Promise<ProgramResult> {
+export function shell(script: string, options: CliOptions = {}, program = 'sh') {
   return start([program, '-c', `${SHELL_FUNCTION}; ${script}`], options).result;
 }
 
@@ -67,31 +66,18 @@ export function describeOnTerminal(title: string, body: (server: () => TestServe
   describeStarted(title, missing, () => startServer(), body);
 }
 
-type Open = (name: string, limit?: number, prefix?: string) => Semaphore;
-
-/** For the time of `body`: semaphores of this process, beside the semaphores of the program. */
-export async function withSemaphores(
-  server: TestServer,
-  body: (open: Open) => Promise<unknown>,
-): Promise<void> {
+/** A semaphore of this process, beside the semaphores of the program, until the test ends. */
+export function semaphoreOn(server: TestServer, name: string, limit = 1, prefix = 'redsem') {
   const client = new Redis(server.port, '127.0.0.1');
-  const opened: Semaphore[] = [];
-  try {
-    await body((name, limit = 1, prefix = 'redsem') => {
-      opened.push(new KeepingSemaphore(client, name, { limit, prefix, label: 'the test' }));
-      return opened.at(-1)!;
-    });
-  } finally {
-    await Promise.all(opened.map((semaphore) => semaphore.close()));
+  const semaphore = new KeepingSemaphore(client, name, { limit, prefix, label: 'the test' });
+  afterTest(async () => {
+    await semaphore.close();
     await client.quit();
-  }
+  });
+  return semaphore;
 }
 
-export function withSemaphore(
-  server: TestServer,
-  name: string,
-  limit: number,
-  body: (semaphore: Semaphore) => Promise<unknown>,
-): Promise<void> {
-  return withSemaphores(server, (open) => body(open(name, limit)));
+/** One request waits. */
+export async function untilWaiting(semaphore: Semaphore): Promise<void> {
+  await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
 }

@@ -191,6 +191,12 @@ describe('the command line', () => {
       expect(stderr, line).not.to.equal('');
       expect(stdout + stderr).not.to.include('hunter2');
     }
+    for (const client of ['redis', 'ioredis']) {
+      const { code, stderr } = await redsemHere(['list', '--client', client], { url });
+      expect(code).to.equal(69);
+      expect(stderr).to.match(/^redsem: cannot connect to 127\.0\.0\.1:1: .*ECONNREFUSED/);
+      expect(stderr).not.to.include('hunter2');
+    }
   });
 
   it('has columns of the width that a terminal shows', () => {

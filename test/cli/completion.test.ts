@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { findExecutable } from '../support/find-executable.js';
 import { noServer, describeStarted } from '../support/require-server.js';
 import { startServer } from '../support/redis-server.js';
-import { shell, withSemaphores } from './cli-fixture.js';
+import { shell, semaphoreOn } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
 /** A shell that expanded this name would make the file. */
@@ -16,26 +16,25 @@ describeStarted(
   () => startServer(),
   (server) => {
     it('offers commands, options and the names of semaphores in bash, and runs no name', async () => {
-      await withSemaphores(server(), async (open) => {
-        for (const name of ['deploys', 'dev tools', 'gpus', HOSTILE]) await open(name).acquire();
-        const script = `
-        source <(redsem completion bash)
-        offers() { COMP_WORDS=(redsem "$@"); COMP_CWORD=$#; _redsem; printf '%s;' "\${COMPREPLY[@]}"; echo; }
-        offers st; offers ''; offers watch --i; offers completion ''; offers status de; offers status '$'; offers list ''`;
-        const { stdout, stderr } = await shell(script, { url: server().url }, 'bash');
-        expect([...stdout.split('\n'), stderr]).to.deep.equal([
-          'status;',
-          'run;status;list;watch;web;limit;rate;budget;revoke;completion;',
-          '--interval;',
-          'bash;zsh;fish;',
-          'deploys;dev\\ tools;',
-          '\\$\\(touch\\ a-name-was-run\\);',
-          ';',
-          '',
-          '',
-        ]);
-        expect(existsSync('a-name-was-run')).to.equal(false);
-      });
+      for (const name of ['deploys', 'dev tools', 'gpus', HOSTILE])
+        await semaphoreOn(server(), name).acquire();
+      const script = `
+      source <(redsem completion bash)
+      offers() { COMP_WORDS=(redsem "$@"); COMP_CWORD=$#; _redsem; printf '%s;' "\${COMPREPLY[@]}"; echo; }
+      offers st; offers ''; offers watch --i; offers completion ''; offers status de; offers status '$'; offers list ''`;
+      const { stdout, stderr } = await shell(script, { url: server().url }, 'bash');
+      expect([...stdout.split('\n'), stderr]).to.deep.equal([
+        'status;',
+        'run;status;list;watch;web;limit;rate;budget;revoke;completion;',
+        '--interval;',
+        'bash;zsh;fish;',
+        'deploys;dev\\ tools;',
+        '\\$\\(touch\\ a-name-was-run\\);',
+        ';',
+        '',
+        '',
+      ]);
+      expect(existsSync('a-name-was-run')).to.equal(false);
     });
 
     it('has a script for zsh and fish, too, and none for other shells', async () => {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { ProgramResult } from '../tooling/run-program.js';
-import { withSemaphore, withSemaphores } from './cli-fixture.js';
+import { semaphoreOn, untilWaiting } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
 /** A name with signs that change what a terminal shows. */
@@ -22,144 +21,128 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     redsemHere([command, ...args], { url: server().url });
 
   it('show holders and waiters; a revoked ticket, or a higher limit, serves the waiter', async () => {
-    await withSemaphore(server(), 'deploys', 2, async (own) => {
-      const warnings: string[] = [];
-      own.on('warning', ({ message }) => warnings.push(message));
-      const [first, second] = [await own.acquire(), await own.acquire()];
-      const lost = new Promise((resolve) => second.once('lost', resolve));
-      const waiting = own.acquire();
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-      const [head, , columns, ...rows] = (await call('status', 'deploys')).stdout.split('\n');
-      expect(head).to.match(/^deploys: 2 of 2 permits held, 1 waiting, the longest for \S+$/);
-      expect(columns).to.match(/^HOLDER +SLOT +HELD FOR +EXPIRES IN +TOKEN +TICKET$/);
-      const { id, fencingToken } = first;
-      expect(rows[0]).to.match(new RegExp(`^the test +0 +\\S+ +\\d+s +${fencingToken} +${id}$`));
-      expect(rows[1]).to.match(/^the test +1 /);
-      expect(rows[3]).to.match(/^WAITER +PLACE +WAITING FOR +PERMITS +REQUEST$/);
-      expect(rows[4]).to.match(/^the test +1 +\S+ +1 +\S+$/);
-      expect(await call('revoke', 'deploys', second.id)).to.deep.equal(silent);
-      expect((await waiting).slot).to.equal(1);
-      expect(await lost).to.have.property('reason', 'revoked');
-      // It went by the limit of the holders and waiters.
-      expect(warnings).to.deep.equal([]);
-      const next = own.acquire();
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-      expect(await call('limit', 'deploys', '3')).to.deep.equal(silent);
-      expect((await next).slot).to.equal(2);
-      expect(await call('limit', 'deploys')).to.deep.include({ code: 0, stdout: '3\n' });
-      const summary = parsed(await call('status', '--json', 'deploys'));
-      expect(summary).to.include({ name: 'deploys', limit: 3, held: 3, waiting: 0 });
-      expect(summary).to.have.nested.property('holders[0].id', id);
-      expect(summary).to.have.nested.property('holders[0].slots').that.deep.equals([0]);
-    });
+    const own = semaphoreOn(server(), 'deploys', 2);
+    const warnings: string[] = [];
+    own.on('warning', ({ message }) => warnings.push(message));
+    const [first, second] = [await own.acquire(), await own.acquire()];
+    const lost = new Promise((resolve) => second.once('lost', resolve));
+    const waiting = own.acquire();
+    await untilWaiting(own);
+    const [head, , columns, ...rows] = (await call('status', 'deploys')).stdout.split('\n');
+    expect(head).to.match(/^deploys: 2 of 2 permits held, 1 waiting, the longest for \S+$/);
+    expect(columns).to.match(/^HOLDER +SLOT +HELD FOR +EXPIRES IN +TOKEN +TICKET$/);
+    const { id, fencingToken } = first;
+    expect(rows[0]).to.match(new RegExp(`^the test +0 +\\S+ +\\d+s +${fencingToken} +${id}$`));
+    expect(rows[1]).to.match(/^the test +1 /);
+    expect(rows[3]).to.match(/^WAITER +PLACE +WAITING FOR +PERMITS +REQUEST$/);
+    expect(rows[4]).to.match(/^the test +1 +\S+ +1 +\S+$/);
+    expect(await call('revoke', 'deploys', second.id)).to.deep.equal(silent);
+    expect((await waiting).slot).to.equal(1);
+    expect(await lost).to.have.property('reason', 'revoked');
+    // It went by the limit of the holders and waiters.
+    expect(warnings).to.deep.equal([]);
+    const next = own.acquire();
+    await untilWaiting(own);
+    expect(await call('limit', 'deploys', '3')).to.deep.equal(silent);
+    expect((await next).slot).to.equal(2);
+    expect(await call('limit', 'deploys')).to.deep.include({ code: 0, stdout: '3\n' });
+    const summary = parsed(await call('status', '--json', 'deploys'));
+    expect(summary).to.include({ name: 'deploys', limit: 3, held: 3, waiting: 0 });
+    expect(summary).to.have.nested.property('holders[0].id', id);
+    expect(summary).to.have.nested.property('holders[0].slots').that.deep.equals([0]);
   });
 
   it('list all names of a prefix, whatever they hold, and none of another', async () => {
     const prefix = ['--prefix', 'odd*[prefix'];
-    await withSemaphores(server(), async (open) => {
-      for (const name of ODD_NAMES) await open(name, 1, 'odd*[prefix').acquire();
-      await open('of another', 1, 'oddly-[prefix').acquire();
-      await server().command('SET', 'odd*[prefix:{no%20name}:info', 'of another program');
-      const names = ODD_NAMES.toSorted();
-      expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
-      const { stdout } = await call('list', ...prefix, '-0');
-      expect(stdout).to.equal(names.map((name) => `${name}\0`).join(''));
-      const plain = await call('list', ...prefix);
-      expect(plain.stdout.split('\n')).to.include('new\\u000aline \\u001b[31mred');
-      const overview = await call('status', ...prefix);
-      expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING +OLDEST +RATE$/);
-      expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
-      const summaries = parsed(await call('status', ...prefix, '--json'));
-      expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
-      const dash = await call('status', ...prefix, '--', '-dash');
-      expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
-    });
+    for (const name of ODD_NAMES) await semaphoreOn(server(), name, 1, 'odd*[prefix').acquire();
+    await semaphoreOn(server(), 'of another', 1, 'oddly-[prefix').acquire();
+    await server().command('SET', 'odd*[prefix:{no%20name}:info', 'of another program');
+    const names = ODD_NAMES.toSorted();
+    expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
+    const { stdout } = await call('list', ...prefix, '-0');
+    expect(stdout).to.equal(names.map((name) => `${name}\0`).join(''));
+    const plain = await call('list', ...prefix);
+    expect(plain.stdout.split('\n')).to.include('new\\u000aline \\u001b[31mred');
+    const overview = await call('status', ...prefix);
+    expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING +OLDEST +RATE$/);
+    expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
+    const summaries = parsed(await call('status', ...prefix, '--json'));
+    expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
+    const dash = await call('status', ...prefix, '--', '-dash');
+    expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
   });
 
-  it('set the rate, which counts for waiters at once, and show it', async () => {
-    await withSemaphores(server(), async (open) => {
-      const semaphore = open('metered', 9);
-      expect((await call('rate', 'metered')).stdout).to.equal('none\n');
-      expect(await call('rate', 'metered', '1/d')).to.deep.equal(silent);
-      const first = await semaphore.acquire();
-      const waiting = semaphore.acquire();
-      await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
-      expect((await call('rate', 'metered')).stdout).to.equal('1/d\n');
-      const { stdout } = await call('status', 'metered');
-      expect(stdout).to.match(
-        /^metered: 1 of 9 permits held, 1 waiting, the longest for \S+, rate 1\/d, next in 23h /,
-      );
-      expect((await call('status')).stdout).to.match(/^metered +9 +1 +1 +\S+ +1\/d$/m);
-      expect(await call('rate', '--burst', '7', 'metered', '100/15m')).to.deep.equal(silent);
-      const second = await waiting;
-      expect([first.slot, second.slot]).to.deep.equal([0, 1]);
-      expect((await call('rate', 'metered')).stdout).to.equal('100/15m burst 7\n');
-      const summary = parsed(await call('status', '--json', 'metered'));
-      expect(summary)
-        .to.have.property('rate')
-        .that.includes({ permits: 100, per: 900_000, burst: 7, from: 'setRate', nextIn: 0 });
-      expect(await call('rate', 'metered', 'none')).to.deep.equal(silent);
-      expect(await semaphore.inspect()).not.to.have.property('rate');
-    });
-  });
+  it('set a rate and a budget, which count for waiters at once, and show them', async () => {
+    const semaphore = semaphoreOn(server(), 'metered', 9);
+    expect((await call('rate', 'metered')).stdout).to.equal('none\n');
+    expect(await call('rate', 'metered', '1/d')).to.deep.equal(silent);
+    const first = await semaphore.acquire();
+    const waiting = semaphore.acquire();
+    await untilWaiting(semaphore);
+    expect((await call('rate', 'metered')).stdout).to.equal('1/d\n');
+    const { stdout } = await call('status', 'metered');
+    expect(stdout).to.match(
+      /^metered: 1 of 9 permits held, 1 waiting, the longest for \S+, rate 1\/d, next in 23h /,
+    );
+    expect((await call('status')).stdout).to.match(/^metered +9 +1 +1 +\S+ +1\/d$/m);
+    expect(await call('rate', '--burst', '7', 'metered', '100/15m')).to.deep.equal(silent);
+    const second = await waiting;
+    expect([first.slot, second.slot]).to.deep.equal([0, 1]);
+    expect((await call('rate', 'metered')).stdout).to.equal('100/15m burst 7\n');
+    const summary = parsed(await call('status', '--json', 'metered'));
+    expect(summary)
+      .to.have.property('rate')
+      .that.includes({ permits: 100, per: 900_000, burst: 7, from: 'setRate', nextIn: 0 });
+    expect(await call('rate', 'metered', 'none')).to.deep.equal(silent);
+    expect(await semaphore.inspect()).not.to.have.property('rate');
 
-  it('set a budget, which counts for waiters at once, and show it', async () => {
-    await withSemaphores(server(), async (open) => {
-      const semaphore = open('llm', 9);
-      expect((await call('budget', 'llm', 'tokens')).stdout).to.equal('none\n');
-      expect(await call('budget', 'llm', 'tokens', '1000/d')).to.deep.equal(silent);
-      await semaphore.acquire({ cost: { tokens: 900 } });
-      const waiting = semaphore.acquire({ cost: { tokens: 200 } });
-      await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
-      const used = '1000/d, 900 of 1000 used\n';
-      expect((await call('budget', 'llm', 'tokens')).stdout).to.equal(used);
-      const { stdout } = await call('status', 'llm');
-      expect(stdout).to.include(`, tokens ${used.trim()}`);
-      expect(await call('budget', 'llm', 'tokens', 'none')).to.deep.equal(silent);
-      await waiting;
-    });
+    const budget = (...args: string[]) => call('budget', 'metered', 'tokens', ...args);
+    expect((await budget()).stdout).to.equal('none\n');
+    expect(await budget('1000/d')).to.deep.equal(silent);
+    await semaphore.acquire({ cost: { tokens: 900 } });
+    const third = semaphore.acquire({ cost: { tokens: 200 } });
+    await untilWaiting(semaphore);
+    const used = '1000/d, 900 of 1000 used';
+    expect((await budget()).stdout).to.equal(`${used}\n`);
+    expect((await call('status', 'metered')).stdout).to.include(`, tokens ${used}`);
+    expect(await budget('none')).to.deep.equal(silent);
+    await third;
   });
 
   it('pause with a limit of 0, and change the limit by a number', async () => {
-    await withSemaphores(server(), async (open) => {
-      const semaphore = open('paused', 2);
-      await semaphore.acquire();
-      for (const [args, limit] of [
-        [['paused', '0'], 0],
-        [['paused', '+3'], 3],
-        [['--', 'paused', '-3'], 0],
-        [['paused', '+1'], 1],
-        [['paused', '0'], 0],
-      ] as const) {
-        const said = args.some((arg) => /^[+-]\d/.test(arg)) ? `${limit}\n` : '';
-        expect(await call('limit', ...args)).to.include({ code: 0, stdout: said, stderr: '' });
-        expect(await semaphore.inspect()).to.include({ limit, limitFrom: 'setLimit', held: 1 });
-      }
-      expect((await call('limit', 'paused')).stdout).to.equal('0\n');
-      const below = await call('limit', '--', 'paused', '-1');
-      expect(below).to.include({ code: 64, stdout: '' });
-      expect(below.stderr).to.match(/whose limit is 0, .*got -1/);
-      const removed = await call('limit', 'paused', 'none');
-      expect(removed).to.deep.include({ code: 0, stdout: '', stderr: '' });
-      expect(await semaphore.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 1 });
-    });
+    const semaphore = semaphoreOn(server(), 'paused', 2);
+    await semaphore.acquire();
+    for (const [args, limit] of [
+      [['paused', '0'], 0],
+      [['paused', '+3'], 3],
+      [['--', 'paused', '-3'], 0],
+      [['paused', '+1'], 1],
+      [['paused', '0'], 0],
+    ] as const) {
+      const said = args.some((arg) => /^[+-]\d/.test(arg)) ? `${limit}\n` : '';
+      expect(await call('limit', ...args)).to.include({ code: 0, stdout: said, stderr: '' });
+      expect(await semaphore.inspect()).to.include({ limit, limitFrom: 'setLimit', held: 1 });
+    }
+    expect((await call('limit', 'paused')).stdout).to.equal('0\n');
+    const below = await call('limit', '--', 'paused', '-1');
+    expect(below.stderr).to.match(/whose limit is 0, .*got -1/);
+    expect(await call('limit', 'paused', 'none')).to.deep.equal(silent);
+    expect(await semaphore.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 1 });
   });
 
   it('show the readable semaphores beside semaphores that another program has damaged', async () => {
     const prefix = ['--prefix', 'hurt'];
-    await withSemaphores(server(), async (open) => {
-      const { id } = await open('whole', 2, 'hurt').acquire();
-      await server().command('SET', 'hurt:{text}:info', 'not a hash');
-      await server().command('HSET', 'hurt:{no number}:info', 'state', 'three');
-      const overview = await call('status', ...prefix);
-      expect(overview).to.include({ code: 0, stderr: '' });
-      expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
-      expect(overview.stdout).to.match(/^text( +\?){5} +cannot be read: .*WRONGTYPE.*$/m);
-      expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
-      const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
-      expect(summaries[1]).to.have.keys('name', 'error').and.include({ name: 'text' });
-      expect(summaries[2]).to.have.nested.property('holders[0].id', id);
-    });
+    const { id } = await semaphoreOn(server(), 'whole', 2, 'hurt').acquire();
+    await server().command('SET', 'hurt:{text}:info', 'not a hash');
+    await server().command('HSET', 'hurt:{no number}:info', 'state', 'three');
+    const overview = await call('status', ...prefix);
+    expect(overview).to.include({ code: 0, stderr: '' });
+    expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
+    expect(overview.stdout).to.match(/^text( +\?){5} +cannot be read: .*WRONGTYPE.*$/m);
+    expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
+    const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
+    expect(summaries[1]).to.have.keys('name', 'error').and.include({ name: 'text' });
+    expect(summaries[2]).to.have.nested.property('holders[0].id', id);
   });
 
   it('name an unknown, wrong or refused value, each with a separate exit code', async () => {

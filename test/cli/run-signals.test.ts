@@ -1,16 +1,12 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import type { TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
-import {
-  describeOnTerminal,
-  shell,
-  startOnTerminal,
-  startRedsem,
-  withSemaphore,
-} from './cli-fixture.js';
-import type { ProcessState } from './process-states.js';
-import { catches, familyOf, findUnder } from './process-states.js';
+import { describeOnTerminal, semaphoreOn, shell } from './cli-fixture.js';
+import { startOnTerminal, startRedsem, untilWaiting } from './cli-fixture.js';
+import { familyOf, findUnder } from './process-states.js';
 
 /**
  * A script that ends only by a signal, and whose own child says which one it got. Its traps are set
@@ -33,45 +29,43 @@ describeWithServer('redsem run and signals', (server) => {
     const { code, stdout } = await running.end('SIGTERM');
     expect(code).to.equal(3);
     expect(stdout.split('\n')).to.include.members(['child TERM', 'grandchild TERM']);
-    await untilFree(server(), 'tree');
+    await expectFree(server(), 'tree');
   });
 
   it('ends the wait for a permit by a signal with its code, and the request is gone', async () => {
-    await withSemaphore(server(), 'waiting', 1, async (own) => {
-      await own.acquire();
-      for (const [signal, code] of [
-        ['SIGHUP', 129],
-        ['SIGQUIT', 131],
-        ['SIGTERM', 143],
-        // It dies of this one itself, so that a shell ends its script.
-        ['SIGINT', null],
-      ] as const) {
-        const waiting = start('waiting', '--', 'echo', 'ran');
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-        expect(await waiting.end(signal)).to.deep.include({ code, stdout: '', stderr: '' });
-        expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
-      }
-    });
+    const own = semaphoreOn(server(), 'waiting');
+    await own.acquire();
+    for (const [signal, code] of [
+      ['SIGHUP', 129],
+      ['SIGQUIT', 131],
+      ['SIGTERM', 143],
+      // It dies of this one itself, so that a shell ends its script.
+      ['SIGINT', null],
+    ] as const) {
+      const waiting = start('waiting', '--', 'echo', 'ran');
+      await untilWaiting(own);
+      expect(await waiting.end(signal)).to.deep.include({ code, stdout: '', stderr: '' });
+      expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
+    }
   });
 
   it('ends the wait for the server by a signal, too', async () => {
-    server().pause();
-    try {
-      const waiting = start('hung', '--', 'true');
-      // A signal that comes before its handlers are set would end it in another way. Node has its
-      // own for SIGTERM.
-      await eventually(() => expect(catches(waiting.child.pid, 'SIGHUP')).to.equal(true));
-      expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
-    } finally {
-      server().resume();
-    }
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const waiting = startRedsem(['run', 'hung', '--', 'true'], { url });
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    // Node.js has a handler of its own for SIGTERM.
+    expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
+    socket.destroy();
+    silent.close();
   });
 
   it('dies of SIGINT itself where its command did, so that a shell ends its script', async () => {
     const running = start('int', '--', 'sh', '-c', 'echo up; while :; do sleep 0.02; done');
     await running.shows('up');
     expect(await running.end('SIGINT')).to.include({ code: null, signal: 'SIGINT' });
-    await untilFree(server(), 'int');
+    await expectFree(server(), 'int');
     const script = `redsem run int -- sh -c 'kill -INT $$'; echo code $?`;
     expect((await shell(script, { url: server().url })).stdout).to.equal('code 130\n');
   });
@@ -80,21 +74,18 @@ describeWithServer('redsem run and signals', (server) => {
     const running = start('stop', '--', 'sh', '-c', 'while :; do echo tick; sleep 0.02; done');
     await running.shows('tick');
     running.child.kill('SIGTSTP');
-    const isStopped = ({ state }: ProcessState) => state === 'T';
-    // Z has just ended and waits for its stopped parent; D has just forked, and the new process is
-    // stopped.
-    const isStill = ({ state }: ProcessState) => /[TZD]/.test(state);
+    const states = (pid = running.child.pid) =>
+      familyOf(pid)
+        .map(({ state }) => state)
+        .join('');
+    // Z has ended and waits for its stopped parent; D has forked, and the new process is stopped.
     await eventually(() => {
-      const family = familyOf(running.child.pid);
-      expect(family[0]?.state).to.equal('T');
+      expect(states()).to.match(/^T/);
       // The family may have the compiler of the program, too.
-      const command = familyOf(family.find(({ program }) => program === 'sh')?.pid);
-      expect(command.every(isStill) && command.some(isStopped)).to.equal(true);
+      expect(states(findUnder(running.child.pid, 'sh'))).to.match(/^[TZD]*T[TZD]*$/);
     });
     running.child.kill('SIGCONT');
-    await eventually(() => {
-      expect(familyOf(running.child.pid).some(isStopped)).to.equal(false);
-    });
+    await eventually(() => expect(states()).to.not.contain('T'));
     expect((await running.end('SIGTERM')).code).to.equal(143);
   });
 
@@ -162,15 +153,13 @@ describeOnTerminal('redsem run on a terminal', (server) => {
 });
 
 async function revokeAll(server: TestServer, name: string): Promise<void> {
-  await withSemaphore(server, name, 1, async (own) => {
-    const { holders } = await own.inspect();
-    expect(holders).to.have.length(1);
-    for (const { id } of holders) await own.revoke(id);
-  });
+  const own = semaphoreOn(server, name);
+  const { holders } = await own.inspect();
+  expect(holders).to.have.length(1);
+  for (const { id } of holders) await own.revoke(id);
 }
 
-async function untilFree(server: TestServer, name: string): Promise<void> {
-  await withSemaphore(server, name, 1, async (own) => {
-    expect(await own.inspect()).to.deep.include({ held: 0, waiting: 0 });
-  });
+async function expectFree(server: TestServer, name: string): Promise<void> {
+  const { held, waiting } = await semaphoreOn(server, name).inspect();
+  expect([held, waiting]).to.deep.equal([0, 0]);
 }

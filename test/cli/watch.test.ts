@@ -4,14 +4,8 @@ import xterm from '@xterm/headless';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
-import {
-  describeOnTerminal,
-  shell,
-  startOnTerminal,
-  startRedsem,
-  withSemaphore,
-  withSemaphores,
-} from './cli-fixture.js';
+import { describeOnTerminal, semaphoreOn, shell } from './cli-fixture.js';
+import { startOnTerminal, startRedsem } from './cli-fixture.js';
 import type { Program } from '../tooling/run-program.js';
 import { findUnder } from './process-states.js';
 
@@ -37,59 +31,43 @@ function onScreen(program: Program, ...texts: (string | RegExp)[]): Promise<void
 
 describeOnTerminal('redsem watch on a terminal', (server) => {
   it('shows holders and waiters, makes the changes of its keys, and survives a server that hangs', async () => {
-    await withSemaphore(server(), 'gpus', 4, async (own) => {
-      const first = await own.acquire();
-      const script = 'redsem watch --interval 500ms gpus; echo code $?; stty -a';
-      const watching = startOnTerminal(script, server().url);
-      const { port } = server();
-      await onScreen(
-        watching,
-        new RegExp(
-          `^redsem watch +redis://127\\.0\\.0\\.1:${port} · every 500ms · .* · connected$`,
-          'm',
-        ),
-        'gpus · 1 of 4 held · 0 waiting',
-        '█░░░',
-        new RegExp(`^the test +0 +\\S+ +\\S+ +\\d+ +${first.id}$`, 'm'),
-      );
-      for (let i = 0; i < 3; i += 1) await own.acquire();
-      const waiting = own.acquire();
-      await onScreen(
-        watching,
-        'gpus · 4 of 4 held · 1 waiting · oldest ',
-        /^grants\/s {2}max +\d+ .*[▁-█]/m,
-        /^the test +1 +\S+ +1 +\S+$/m,
-      );
-      // Full, with a waiter: red.
-      expect(watching.stdout).to.contain('\u001b[1;31m████');
-      // Down to the second one, which goes to the waiter.
-      watching.type('\u001b[Br');
-      await onScreen(watching, /Take ticket \S+ from the test\? y\/N/);
-      watching.type('y');
-      // It lives longer than the server hangs.
-      await (await waiting).extend();
-      server().pause();
-      await onScreen(watching, / · no answer, .* old$/m, 'gpus · 4 of 4').finally(() =>
-        server().resume(),
-      );
-      await first.release();
-      await onScreen(watching, 'gpus · 3 of 4 held · 0 waiting', / · connected$/m);
-      watching.type('l5\r');
-      await onScreen(watching, 'limit of gpus: 5', 'gpus · 3 of 5 held');
-      watching.type('\u0003');
-      await watching.shows('code 0');
-      await watching.shows(/[^-]icanon/);
-      const { stdout } = await watching.result;
-      expect(stdout.indexOf(ENTER_SCREEN)).to.be.within(0, stdout.indexOf(LEAVE_SCREEN));
-      expect(stdout).to.contain('\u001b[?25h');
-      expect(stdout).to.match(/[^-]echo\b/);
-    });
+    const own = semaphoreOn(server(), 'gpus', 4);
+    const first = await own.acquire();
+    const script = 'redsem watch --interval 500ms gpus; echo code $?; stty -a';
+    const watching = startOnTerminal(script, server().url);
+    const header = /^redsem watch +(\S+) · every 500ms · .* · connected$/m;
+    await onScreen(watching, header, server().url, 'gpus · 1 of 4 held · 0 waiting', first.id);
+    for (let i = 0; i < 3; i += 1) await own.acquire();
+    const waiting = own.acquire();
+    const graph = /^grants\/s {2}max +\d+ .*[▁-█]/m;
+    await onScreen(watching, 'gpus · 4 of 4 held · 1 waiting · oldest ', graph);
+    // Full, with a waiter: red.
+    expect(watching.stdout).to.contain('\u001b[1;31m████');
+    // Down to the second one, which goes to the waiter.
+    watching.type('\u001b[Br');
+    await onScreen(watching, /Take ticket \S+ from the test\? y\/N/);
+    watching.type('y');
+    // It lives longer than the server hangs.
+    await (await waiting).extend();
+    server().pause();
+    const isOld = onScreen(watching, / · no answer, .* old$/m, 'gpus · 4 of 4');
+    await isOld.finally(() => server().resume());
+    await first.release();
+    await onScreen(watching, 'gpus · 3 of 4 held · 0 waiting', / · connected$/m);
+    watching.type('l5\r');
+    await onScreen(watching, 'limit of gpus: 5', 'gpus · 3 of 5 held');
+    watching.type('\u0003');
+    await watching.shows('code 0');
+    await watching.shows(/[^-]icanon/);
+    const { stdout } = await watching.result;
+    expect(stdout.indexOf(ENTER_SCREEN)).to.be.within(0, stdout.indexOf(LEAVE_SCREEN));
+    expect(stdout).to.contain('\u001b[?25h');
+    expect(stdout).to.match(/[^-]echo\b/);
   });
 
   it('follows the window, has no color if NO_COLOR says so, and ends by a signal', async () => {
-    const script =
-      'NO_COLOR=1 redsem watch --interval 500ms sized < /dev/null; echo code $?; stty -a';
-    const watching = startOnTerminal(script, server().url);
+    const watch = 'NO_COLOR=1 redsem watch --interval 500ms sized < /dev/null';
+    const watching = startOnTerminal(`${watch}; echo code $?; stty -a`, server().url);
     await onScreen(watching, 'not in use within the last day', 'try: redsem run sized -- sleep 10');
     const node = findUnder(watching.child.pid, 'node');
     const resize = ['-F', `/proc/${node}/fd/1`, 'rows', '8', 'cols', '30'];
@@ -99,9 +77,8 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
     await server().kill();
     await watching.shows('not connected');
     await server().restart();
-    for (const color of ['1;31', '32', '33']) {
-      expect(watching.stdout).not.to.contain(`\u001b[${color}m`);
-    }
+    const colors = ['1;31', '32', '33'].map((color) => `\u001b[${color}m`);
+    expect(colors.filter((color) => watching.stdout.includes(color))).to.deep.equal([]);
     // No keys come from a file.
     watching.type('q');
     process.kill(node, 'SIGTERM');
@@ -111,20 +88,17 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
   });
 
   it('shows more on a terminal than in a pipe: bars, changes, the wait of run', async () => {
-    await withSemaphore(server(), 'deploys', 2, async (own) => {
-      const held = [await own.acquire(), await own.acquire()];
-      const program = startOnTerminal(
-        'redsem status; redsem limit deploys 1; redsem run deploys -- echo ran',
-        server().url,
-      );
-      await program.shows(/NAME.*HELD[^]*deploys +2 +2 /);
-      await program.shows('\u001b[33m██\u001b[0m');
-      await program.shows('deploys: 2 -> 1');
-      await program.shows('redsem: waiting for deploys (1st of 1, held by the test, the test)');
-      for (const handle of held) await handle.release();
-      await program.shows('ran');
-      expect((await program.result).code).to.equal(0);
-    });
+    const own = semaphoreOn(server(), 'deploys', 2);
+    const held = [await own.acquire(), await own.acquire()];
+    const script = 'redsem status; redsem limit deploys 1; redsem run deploys -- echo ran';
+    const program = startOnTerminal(script, server().url);
+    await program.shows(/NAME.*HELD[^]*deploys +2 +2 /);
+    await program.shows('\u001b[33m██\u001b[0m');
+    await program.shows('deploys: 2 -> 1');
+    await program.shows('redsem: waiting for deploys (1st of 1, held by the test, the test)');
+    for (const handle of held) await handle.release();
+    await program.shows('ran');
+    expect((await program.result).code).to.equal(0);
   });
 
   it('writes plain lines on a terminal that can do no more', async () => {
@@ -141,25 +115,22 @@ describeWithServer('redsem watch in a pipe', (server) => {
     startRedsem(['watch', '--interval', '500ms', ...args], { url: server().url });
 
   it('writes a plain line at each look, and says once what cannot be read', async () => {
-    await withSemaphores(server(), async (open) => {
-      const own = open('plain\n', 2, 'hurt');
-      await own.acquire();
-      await server().command('SET', 'hurt:{text}:info', 'not a hash');
-      const watching = watch('--prefix', 'hurt');
-      const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
-      const lines = (held: number): RegExp =>
-        new RegExp(
-          `(?:^${time} held=${held} limit=2 waiting=0 grants/s=\\d+\\.\\d name="plain\\\\n"\n){3}`,
-          'm',
-        );
-      await watching.shows(lines(1));
-      await own.acquire();
-      await watching.shows(lines(2));
-      const { signal, stdout, stderr } = await watching.end('SIGTERM');
-      expect(signal).to.equal('SIGTERM');
-      expect(stderr).to.match(/^redsem: "text" cannot be read: .*WRONGTYPE.*\n$/);
-      expect(stdout).not.to.contain('\u001b');
-    });
+    const own = semaphoreOn(server(), 'plain\n', 2, 'hurt');
+    await own.acquire();
+    await server().command('SET', 'hurt:{text}:info', 'not a hash');
+    const watching = watch('--prefix', 'hurt');
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+    const lines = (held: number): RegExp => {
+      const counts = `held=${held} limit=2 waiting=0 grants/s=\\d+\\.\\d`;
+      return new RegExp(`(?:^${time} ${counts} name="plain\\\\n"\n){3}`, 'm');
+    };
+    await watching.shows(lines(1));
+    await own.acquire();
+    await watching.shows(lines(2));
+    const { signal, stdout, stderr } = await watching.end('SIGTERM');
+    expect(signal).to.equal('SIGTERM');
+    expect(stderr).to.match(/^redsem: "text" cannot be read: .*WRONGTYPE.*\n$/);
+    expect(stdout).not.to.contain('\u001b');
   });
 
   it('says why a look failed, connects again, and ends quietly once its reader has gone', async () => {
@@ -168,10 +139,8 @@ describeWithServer('redsem watch in a pipe', (server) => {
     await server().kill();
     await eventually(() => expect(watching.stderr).to.match(/^redsem: \S/));
     await server().restart();
-    await withSemaphore(server(), 'again', 2, async (own) => {
-      await own.acquire();
-      await watching.shows('held=1 limit=2');
-    });
+    await semaphoreOn(server(), 'again', 2).acquire();
+    await watching.shows('held=1 limit=2');
     watching.child.stdout?.destroy();
     expect(await watching.result).to.include({ code: 141, signal: null });
   });

@@ -1,28 +1,16 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 
-import {
-  type Handle,
-  MemoryBackend,
-  type RedisTarget,
-  Semaphore,
-  systemClock,
-} from '../../src/index.js';
+import { type Handle, MemoryBackend, type RedisTarget } from '../../src/index.js';
+import { Semaphore, systemClock } from '../../src/index.js';
 import { Keeper, type KeeperOptions, type KeeperWarning } from '../../src/keeper/index.js';
 import { MemoryQuorumNode } from '../quorum/memory-node.js';
-import {
-  type BothKinds,
-  ClientFixture,
-  itThrough,
-  itThroughBothClients,
-  newName,
-} from '../support/client-fixture.js';
+import { type BothKinds, type ClientFixture, newName } from '../support/client-fixture.js';
+import { itThrough, itThroughBothClients } from '../support/client-fixture.js';
+import { afterTest } from '../support/after-test.js';
 import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
-import { StoredSemaphore } from '../support/stored-semaphore.js';
-import type { WorkerProcess } from '../support/worker-process.js';
 import './built-worker.js';
 import type { HolderArguments, HolderReport } from './holder.js';
 import { isKept } from './is-kept.js';
@@ -34,17 +22,9 @@ const LATE_START = /its module has given no client yet/;
 // What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
 // the chaos runs with keepers with real processes.
 describeWithServer('a keeper', (server) => {
-  const keepers: Keeper[] = [];
-  const holders: WorkerProcess[] = [];
-
-  afterEach(async () => {
-    for (const holder of holders.splice(0)) holder.kill();
-    await Promise.all(keepers.splice(0).map((keeper) => keeper.close()));
-  });
-
   function make(options: KeeperOptions): [Keeper, KeeperWarning[]] {
     const keeper = new Keeper(options);
-    keepers.push(keeper);
+    afterTest(() => keeper.close());
     const warnings: KeeperWarning[] = [];
     keeper.on('warning', (warning) => {
       if (!LATE_START.test(warning.message)) warnings.push(warning);
@@ -83,9 +63,7 @@ describeWithServer('a keeper', (server) => {
   async function expiryOf(name: string, id?: string): Promise<number> {
     const key = `redsem:{${name}}:tickets`;
     const found = (await server().command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
-    const index =
-      id === undefined ? found.findIndex((each) => each.includes('.')) : found.indexOf(id);
-    return Number(found[index + 1]);
+    return Number(found[found.findIndex((each) => each.includes(id ?? '.')) + 1]);
   }
 
   /** The expiry of the ticket has risen `times` times. */
@@ -112,7 +90,6 @@ describeWithServer('a keeper', (server) => {
     const blockedUntil = join(server().directory, name);
     const defaults = { port: server().port, ttl: 60_000, extendEvery: 50, maxStall: 60_000 };
     const holder = startHolderProgram({ ...defaults, kind, name, blockedUntil, ...times });
-    holders.push(holder);
     const { target } = await fixture.connect(server().port);
     const rival = fixture.semaphore(target, name, { limit: 1, ttl: 60_000 });
     const id = (await holder.next('blocked')).data as string;
@@ -154,7 +131,6 @@ describeWithServer('a keeper', (server) => {
   itThrough('ioredis', 'does not keep a process alive that holds permits', async ({ kind }) => {
     const times = { ttl: 60_000, extendEvery: 100, maxStall: 60_000 };
     const holder = startHolderProgram({ port: server().port, kind, name: newName(), ...times });
-    holders.push(holder);
     expect((await holder.exited).code).to.equal(0);
   });
 
@@ -199,72 +175,56 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
-  itThrough(
-    'ioredis',
-    'leaves its permits to the main thread when it is closed',
-    async (fixture) => {
-      const [keeper, warnings] = make(optionsOf(fixture.kind));
-      const { name, semaphore, handle } = await hold(fixture, keeper);
-      const handles = [
-        handle,
-        ...(await Promise.all(Array.from({ length: 8 }, () => semaphore.acquire()))),
-      ];
-      await Promise.all(handles.map(untilKept));
-      const extending = handles.map((each) => each.extend());
-      const closing = keeper.close();
-      extending.push(...handles.map((each) => each.extend()));
-      await Promise.all([closing, keeper.close(), ...extending]);
-      for (const { id } of handles) await untilRenewed(name, 2, id);
-      const released = await Promise.all(handles.map((each) => each.release()));
-      expect(new Set(released)).to.deep.equal(new Set([true]));
-      expect(await new StoredSemaphore(server(), name).tickets()).to.deep.equal([]);
-      expect(warnings).to.deep.equal([]);
-    },
-  );
+  itThrough('ioredis', 'is followed by the main thread when it is closed', async (fixture) => {
+    const [keeper, warnings] = make(optionsOf(fixture.kind));
+    const { name, semaphore, handle } = await hold(fixture, keeper);
+    const others = Array.from({ length: 8 }, () => semaphore.acquire());
+    const handles = [handle, ...(await Promise.all(others))];
+    await Promise.all(handles.map(untilKept));
+    const extending = handles.map((each) => each.extend());
+    const closing = keeper.close();
+    extending.push(...handles.map((each) => each.extend()));
+    await Promise.all([closing, keeper.close(), ...extending]);
+    for (const { id } of handles) await untilRenewed(name, 2, id);
+    const released = await Promise.all(handles.map((each) => each.release()));
+    expect(new Set(released)).to.deep.equal(new Set([true]));
+    expect((await semaphore.inspect()).held).to.equal(0);
+    expect(warnings).to.deep.equal([]);
+  });
 
   for (const [how, kind] of [
     ['exit', 'ioredis'],
     ['throw', 'redis'],
     ['hang', 'redis'],
   ] as const) {
-    itThrough(
-      kind,
-      `leaves its permits to the main thread on ${how} of the keeper thread`,
-      async (fixture) => {
-        const file = join(server().directory, newName());
-        const [keeper, warnings] = make(moduleThat(how, kind, file));
-        const { handle, lost } = await hold(fixture, keeper, 3000);
-        await untilKept(handle);
-        let byThisThread = 0;
-        const count = (): void => void (byThisThread += 1);
-        subscribe('redsem:extend', count);
-        // A thread that hangs lets an extension wait for 10 s.
-        const extending = how === 'hang' ? undefined : handle.extend();
-        writeFileSync(file, '');
-        await extending;
-        await eventually(() => byThisThread > 3);
-        unsubscribe('redsem:extend', count);
-        if (how !== 'hang') {
-          // A busy machine may warn of a late renewal before.
-          const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
-          await eventually(() => ends().length > 0);
-          const [end, ...more] = ends();
-          expect(end).to.include({ code: 'KEEPER_LOST' });
-          expect(end?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
-          expect(more).to.deep.equal([]);
-        }
-        expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
-      },
-    );
+    itThrough(kind, `is followed by the main thread on ${how} of its thread`, async (fixture) => {
+      const file = join(server().directory, newName());
+      const [keeper, warnings] = make(moduleThat(how, kind, file));
+      const { handle, lost } = await hold(fixture, keeper, 3000);
+      await untilKept(handle);
+      // A thread that hangs lets an extension wait for 10 s.
+      const extending = how === 'hang' ? undefined : handle.extend();
+      writeFileSync(file, '');
+      await extending;
+      await eventually(async () => !(await isKept(handle)));
+      if (how !== 'hang') {
+        // A busy machine may warn of a late renewal before.
+        const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
+        await eventually(() => ends().length > 0);
+        const [end, ...more] = ends();
+        expect(end).to.include({ code: 'KEEPER_LOST' });
+        expect(end?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
+        expect(more).to.deep.equal([]);
+      }
+      expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
+    });
   }
 
-  it('takes a module that a compiler has made for CommonJS alone', async () => {
-    const fixture = new ClientFixture('ioredis');
+  itThrough('ioredis', 'takes a module that was compiled for CommonJS alone', async (fixture) => {
     process.env['REDSEM_KEEPER_PORT'] = String(server().port);
     const [keeper, warnings] = make({ module: new URL('connect.cjs', import.meta.url) });
     await untilKept((await hold(fixture, keeper)).handle);
     expect(warnings).to.deep.equal([]);
-    await fixture.close();
   });
 
   it('refuses wrong options and targets at once, naming them', async () => {

@@ -17,26 +17,17 @@ const KEPT: KeptSemaphore = {
   retry: { min: 10, max: 100, factor: 2, jitter: true },
 };
 /** Of a holder that is of no interest. */
-const NO_LEASE: KeepableLease = {
-  id: 'none',
-  fencingToken: 1,
-  name: 'render',
-  remaining: 0,
-  takeBack: () => {},
-  lose: () => {},
-  extend: () => Promise.resolve(),
-};
+const LEASE = { id: 'none', fencingToken: 1, name: 'render', remaining: 0, takeBack: () => {} };
+const NO_LEASE = LEASE as Partial<KeepableLease> as KeepableLease;
 
 describe('a permit that a keeper renews', () => {
   let threads: SecondThread;
   let other: Semaphore;
   let lost: string[];
 
-  beforeEach(() => {
-    begin();
-  });
+  beforeEach(() => start());
 
-  function begin(maxStall?: number): void {
+  function start(maxStall?: number): void {
     threads = new SecondThread(maxStall);
     other = new Semaphore(threads.memory, 'render', { limit: 1, ttl: TTL });
     lost = [];
@@ -63,24 +54,42 @@ describe('a permit that a keeper renews', () => {
     }
   }
 
-  it('outlives a blocked loop of four times its life, and is right meanwhile', async () => {
-    const handle = await hold();
+  it('outlives blocked loops of four times its life, and is right meanwhile', async () => {
+    const given = (await other.tryAcquire())?.toJSON();
+    const adopted = given && (await open().adopt(given));
+    const pushed = hold(open({ ttl: 30_000 }));
+    await block(4 * TTL);
+    threads.main.unblock();
+    await threads.time.advance(1000);
+    expect(await adopted?.release()).to.equal(true);
+    const handle = await pushed;
+    await block(4 * TTL);
+    threads.main.unblock();
+    expect([handle.held, await handle.release()]).to.deep.equal([true, true]);
+    const granted = await hold();
+    const before = threads.by('keeper');
     await block(4 * TTL, () => {
-      expect(handle.held).to.equal(true);
-      expect(handle.expiresIn).to.be.within(0.5 * TTL, TTL);
+      expect(granted.held).to.equal(true);
+      expect(granted.expiresIn).to.be.within(0.5 * TTL, TTL);
     });
     threads.main.unblock();
     await threads.time.advance(3 * TTL);
     expect(threads.by('main')).to.equal(0);
-    expect(threads.by('keeper')).to.be.within(18, 22);
-    expect(await handle.release()).to.equal(true);
+    expect(threads.by('keeper') - before).to.be.within(18, 22);
+    expect(await granted.release()).to.equal(true);
     expect(lost).to.deep.equal([]);
     expect(await other.tryAcquire()).to.be.an('object');
   });
 
-  it('is given up when the loop is blocked for too long, before its ticket expires', async () => {
-    begin(1500);
+  it('is given up when the loop is blocked for too long at once, before its ticket expires', async () => {
+    start(1500);
     const handle = await hold();
+    for (let stall = 0; stall < 2; stall += 1) {
+      await block(2500);
+      threads.main.unblock();
+      await threads.time.advance(1);
+      expect([handle.held, lost]).to.deep.equal([true, []]);
+    }
     let aborted = 0;
     handle.signal.addEventListener('abort', () => (aborted += 1));
     threads.main.isBlocked = true;
@@ -99,7 +108,7 @@ describe('a permit that a keeper renews', () => {
   for (const thread of ['main', 'keeper'] as const) {
     it(`is not believed in for too long when the ${thread} thread stops after any look`, async () => {
       for (let look = 1; ; look += 1) {
-        begin();
+        start();
         const clock = threads[thread];
         [clock.stopAfter, clock.stopFor] = [look, 0.7 * TTL];
         const handle = await hold();
@@ -114,18 +123,6 @@ describe('a permit that a keeper renews', () => {
       }
     });
   }
-
-  it('is renewed again when the loop was back before the end', async () => {
-    begin(1500);
-    const handle = await hold();
-    await block(2500);
-    threads.main.unblock();
-    await threads.time.advance(1);
-    await block(2500);
-    threads.main.unblock();
-    expect(handle.held).to.equal(true);
-    expect(lost).to.deep.equal([]);
-  });
 
   it('is not renewed after its release, though the order to stop is on its way', async () => {
     const handle = await hold();
@@ -143,26 +140,66 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal([]);
   });
 
-  it('is renewed by this thread when the keeper ends, or cannot', async () => {
-    const handle = await hold();
-    await threads.time.advance(2 * TTL);
+  const FULL = `has ${MOST_LEASES} permits already`;
+  const ELSEWHERE = 'finds none of "render": another server or database?';
+
+  /** Each gives the end of the trouble. */
+  const fail = () => {
     threads.failWith = new Error('NOAUTH Authentication required.');
-    await threads.time.advance(10 * TTL);
-    expect(new Set(threads.troubles)).to.deep.equal(new Set([threads.failWith]));
-    expect(threads.by('main')).to.be.within(10, 45);
-    expect(handle.held).to.equal(true);
-    threads.failWith = undefined;
-    await threads.time.advance(2 * TTL);
-    const before = threads.by('main');
-    await block(4 * TTL);
-    threads.main.unblock();
-    expect(threads.by('main'), 'the keeper can again').to.equal(before);
-    threads.end();
-    await threads.time.advance(10 * TTL);
-    expect(handle.held).to.equal(true);
-    expect(await handle.release()).to.equal(true);
-    expect(lost).to.deep.equal([]);
-  });
+    return () => (threads.failWith = undefined);
+  };
+  const hang = () => {
+    threads.keeper.isBlocked = threads.isSlow = true;
+    return () => {
+      threads.isSlow = false;
+      threads.deliver();
+      threads.keeper.unblock();
+    };
+  };
+  const fill = () => {
+    threads.isSlow = true;
+    const keep = threads.open(KEPT);
+    const kept = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
+    return () => {
+      threads.discard();
+      for (const index of [4711, MOST_LEASES - 1]) {
+        kept[index]?.stop();
+        threads.tell({ what: 'free', index });
+      }
+      threads.isSlow = false;
+    };
+  };
+  const move = () => {
+    threads.elsewhere = new MemoryBackend({ clock: threads.time });
+    return () => (threads.elsewhere = undefined);
+  };
+  for (const [trouble, warnings, when, begin] of [
+    ['cannot renew', ['cannot renew: it fails'], 'after', fail],
+    ['answers no more', [], 'after', hang],
+    ['is full', [FULL], 'before', fill],
+    ['reaches another server', [ELSEWHERE], 'before', move],
+  ] as const) {
+    it(`is renewed by this thread while the keeper ${trouble}, and by the keeper afterwards`, async () => {
+      let end = when === 'before' ? begin() : undefined;
+      const handles = [await hold(open({ limit: 2 })), await hold(open({ limit: 2 }))];
+      await threads.time.advance(2 * TTL);
+      end ??= begin();
+      const extending = handles[0]?.extend();
+      await threads.time.advance(10 * TTL);
+      await extending;
+      expect(threads.by('main')).to.be.within(20, 90);
+      expect(threads.warnings).to.deep.equal(warnings);
+      end();
+      await threads.time.advance(2 * TTL);
+      const before = threads.by('main');
+      await threads.time.advance(4 * TTL);
+      expect(threads.by('main'), 'the keeper renews again').to.equal(before);
+      threads.end();
+      await threads.time.advance(10 * TTL);
+      const released = await Promise.all(handles.map((handle) => handle.release()));
+      expect([released, lost]).to.deep.equal([[true, true], []]);
+    });
+  }
 
   it('ends in time when the keeper ends during a stall, and is renewed from then on', async () => {
     const options = { limit: 1, ttl: 10 * TTL, keeper: threads };
@@ -181,49 +218,6 @@ describe('a permit that a keeper renews', () => {
     threads.end();
     await threads.time.advance(20 * TTL);
     expect([handle.held, longer.held, lost]).to.deep.equal([false, true, ['expired']]);
-  });
-
-  it('is renewed by this thread when the keeper answers no more, and extended', async () => {
-    const handle = await hold();
-    await threads.time.advance(TTL);
-    threads.keeper.isBlocked = true;
-    threads.isSlow = true;
-    const extending = handle.extend();
-    await threads.time.advance(10 * TTL);
-    await extending;
-    expect(handle.held).to.equal(true);
-    const again = handle.extend();
-    threads.isSlow = false;
-    threads.deliver();
-    threads.keeper.unblock();
-    await again;
-    await threads.time.advance(2 * TTL);
-    const before = threads.by('main');
-    await threads.time.advance(4 * TTL);
-    expect(threads.by('main'), 'the keeper does it again').to.equal(before);
-    expect([await handle.release(), lost]).to.deep.equal([true, []]);
-  });
-
-  it('is renewed by this thread when the keeper is full, until it has room', async () => {
-    threads.isSlow = true;
-    const keep = threads.open(KEPT);
-    const kept = Array.from({ length: MOST_LEASES }, () => keep(NO_LEASE));
-    const handles = [await hold(open({ limit: 2 })), await hold(open({ limit: 2 }))];
-    await threads.time.advance(10 * TTL);
-    expect(threads.warnings).to.deep.equal([`has ${MOST_LEASES} permits already`]);
-    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
-    threads.discard();
-    for (const index of [4711, MOST_LEASES - 1]) {
-      kept[index]?.stop();
-      threads.tell({ what: 'free', index });
-    }
-    threads.isSlow = false;
-    await threads.time.advance(TTL);
-    const before = threads.by('main');
-    await threads.time.advance(4 * TTL);
-    expect(threads.by('main'), 'the keeper renews them').to.equal(before);
-    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
-    expect(lost).to.deep.equal([]);
   });
 
   it('is not given back by a keeper that learns late of a renewal', async () => {
@@ -273,24 +267,6 @@ describe('a permit that a keeper renews', () => {
     expect(threads.warnings).to.deep.equal(['cannot renew: its module has given no client yet']);
   });
 
-  it('stays held, with a warning, when the keeper reaches another server', async () => {
-    threads.elsewhere = new MemoryBackend({ clock: threads.time });
-    const handles = [await hold(open({ limit: 3 })), await hold(open({ limit: 3 }))];
-    await threads.time.advance(10 * TTL);
-    expect(threads.warnings).to.deep.equal(['finds none of "render": another server or database?']);
-    expect(handles.map(({ held }) => held)).to.deep.equal([true, true]);
-    threads.elsewhere = undefined;
-    await threads.time.advance(2 * TTL);
-    const before = threads.by('main');
-    await threads.time.advance(4 * TTL);
-    expect(threads.by('main'), 'the keeper finds them now').to.equal(before);
-    expect(await Promise.all(handles.map((handle) => handle.release()))).to.deep.equal([
-      true,
-      true,
-    ]);
-    expect(lost).to.deep.equal([]);
-  });
-
   it('is lost for good when the keeper never saw it and this thread finds it gone', async () => {
     const handle = await hold();
     await other.revoke(handle.id);
@@ -311,20 +287,6 @@ describe('a permit that a keeper renews', () => {
     await collectOften();
     await threads.time.advance(2 * TTL);
     expect(await other.tryAcquire()).to.be.an('object');
-  });
-
-  it('is renewed in a blocked loop after an adoption, and after a pushed grant', async () => {
-    const given = (await other.tryAcquire())?.toJSON();
-    const adopted = given && (await open().adopt(given));
-    await block(4 * TTL);
-    threads.main.unblock();
-    const waiting = hold(open({ ttl: 30_000 }));
-    await threads.time.advance(1000);
-    expect(await adopted?.release()).to.equal(true);
-    const pushed = await waiting;
-    await block(4 * TTL);
-    threads.main.unblock();
-    expect([pushed.held, lost]).to.deep.equal([true, []]);
   });
 
   it('leaves nothing behind', async () => {

@@ -14,7 +14,7 @@ export class ThreadClock implements Clock {
   stopAfter = Infinity;
   stopFor = 0;
   readonly #time: ManualClock;
-  #late: (() => void)[] = [];
+  readonly #late: (() => void)[] = [];
   #looks = 0;
 
   constructor(time: ManualClock) {
@@ -52,9 +52,7 @@ export class ThreadClock implements Clock {
 
   unblock(): void {
     this.isBlocked = false;
-    const late = this.#late;
-    this.#late = [];
-    for (const callback of late) callback();
+    for (const callback of this.#late.splice(0)) callback();
   }
 }
 
@@ -67,7 +65,6 @@ export class SecondThread implements LeaseKeeper {
   /** The thread of each call that renews. */
   readonly #renewals: ('main' | 'keeper')[] = [];
   readonly notices: Notice[] = [];
-  readonly troubles: unknown[] = [];
   readonly warnings: string[] = [];
   /** The keeper's client reaches this server instead. */
   elsewhere: MemoryBackend | undefined;
@@ -80,7 +77,7 @@ export class SecondThread implements LeaseKeeper {
   readonly backend: Backend = this.#counted('main');
   readonly #leases: KeptLeases;
   readonly #obey: (order: Order) => void;
-  #orders: Order[] = [];
+  readonly #orders: Order[] = [];
 
   constructor(maxStall = 60_000) {
     this.#leases = new KeptLeases({
@@ -90,7 +87,9 @@ export class SecondThread implements LeaseKeeper {
         this.#orders.push(order);
         if (!this.isSlow) this.deliver();
       },
-      warn: (why) => this.warnings.push(why),
+      warn: (why) => {
+        if (why !== this.warnings.at(-1)) this.warnings.push(why);
+      },
     });
     this.#obey = renewLeases({
       backend: this.#counted('keeper'),
@@ -101,10 +100,7 @@ export class SecondThread implements LeaseKeeper {
         this.notices.push(notice);
         this.main.run(() => this.#leases.hear(notice));
       },
-      onOutcome: (error) => {
-        if (error !== undefined) this.troubles.push(error);
-        this.say(error === undefined ? undefined : 'it fails');
-      },
+      onOutcome: (error) => this.say(error === undefined ? undefined : 'it fails'),
     });
   }
 
@@ -114,14 +110,12 @@ export class SecondThread implements LeaseKeeper {
 
   /** What is on its way arrives. */
   deliver(): void {
-    const orders = this.#orders;
-    this.#orders = [];
-    for (const order of orders) this.#obey(order);
+    for (const order of this.#orders.splice(0)) this.#obey(order);
   }
 
   /** What is on its way is lost. */
   discard(): void {
-    this.#orders = [];
+    this.#orders.splice(0);
   }
 
   /** The keeper's thread is gone. */
@@ -144,21 +138,21 @@ export class SecondThread implements LeaseKeeper {
 
   #counted(by: 'main' | 'keeper'): Backend {
     const { memory } = this;
-    return {
-      clock: by === 'main' ? this.main : this.time,
-      acquire: (calls) => memory.acquire(calls),
-      release: (calls) => memory.release(calls),
-      inspect: (call) => memory.inspect(call),
-      revoke: (call) => memory.revoke(call),
-      adopt: (call) => memory.adopt(call),
-      listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
-      extend: async (calls) => {
-        this.#renewals.push(by);
-        if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
-        const replies = ((by === 'keeper' && this.elsewhere) || memory).extend(calls);
-        if (by === 'keeper') await this.delivery;
-        return replies;
-      },
+    const extend: Backend['extend'] = async (calls) => {
+      this.#renewals.push(by);
+      if (by === 'main') return memory.extend(calls);
+      if (this.failWith !== undefined) throw this.failWith;
+      const replies = (this.elsewhere ?? memory).extend(calls);
+      await this.delivery;
+      return replies;
     };
+    const own = { extend, clock: by === 'main' ? this.main : this.time };
+    return new Proxy<Backend>(memory, {
+      get(_, key) {
+        if (key in own) return Reflect.get(own, key) as unknown;
+        const value: unknown = Reflect.get(memory, key);
+        return typeof value === 'function' ? (value.bind(memory) as unknown) : value;
+      },
+    });
   }
 }

@@ -50,11 +50,7 @@ type Body = (fixture: ClientFixture) => Promise<void>;
 export function itThrough(kind: BothKinds, title: string, body: Body): void {
   it(`${title} (${kind})`, async () => {
     const fixture = new ClientFixture(kind);
-    try {
-      await body(fixture);
-    } finally {
-      await fixture.close();
-    }
+    await body(fixture).finally(() => fixture.close());
   });
 }
 

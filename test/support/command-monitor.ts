@@ -1,38 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createConnection } from 'node:net';
+import { Redis } from 'ioredis';
 
 import type { TestServer } from './redis-server.js';
 
 export type CommandMonitor = Awaited<ReturnType<typeof startMonitor>>;
 
-/**
- * What clients themselves send, command by command, as the server's MONITOR shows them; what
- * scripts call is left out.
- */
+/** The commands of clients themselves, as the server shows them, without the calls of scripts. */
 export async function startMonitor(server: TestServer) {
-  const socket = createConnection({ host: '127.0.0.1', port: server.port, noDelay: true });
-  let text = '';
-  socket.setEncoding('utf8').on('data', (more: string) => (text += more));
+  const client = new Redis(server.port, '127.0.0.1', { retryStrategy: () => null });
+  const monitor = await client.monitor();
+  const seen: string[][] = [];
+  monitor.on('monitor', (_time: string, command: string[], source: string) => {
+    if (source !== 'lua') seen.push(command);
+  });
 
-  /** All commands since the last look, in lower case, but for the test's own. */
+  /** All commands since the last look, in lower case, but for those of the monitor. */
   async function names(): Promise<string[]> {
     const mark = randomUUID();
-    // Commands are shown in the order in which they are executed: once the mark is there, so is all
-    // before it.
-    while (!text.includes(mark)) {
-      await server.command('ECHO', mark);
-      if (!text.includes(mark)) await once(socket, 'data');
-    }
-    const lines = [...text.matchAll(/^\+[\d.]+ \[\d+ ([^\]]+)\] "([^"]+)".*\r$/gm)];
-    text = '';
-    return lines
-      .filter(([, client]) => client !== 'lua')
-      .map(([, , name = '']) => name.toLowerCase())
-      .filter((name) => name !== 'echo');
+    await client.echo(mark);
+    // The server shows commands in the order of execution: all before the mark are there.
+    while (!seen.some(([, word]) => word === mark)) await once(monitor, 'monitor');
+    const all = seen.splice(0).map(([name = '']) => name.toLowerCase());
+    return all.filter((name) => name !== 'echo');
   }
 
-  socket.write('MONITOR\r\n');
   await names();
-  return { names, stop: () => void socket.destroy() };
+  const stop = (): void => [client, monitor].forEach((each) => each.disconnect());
+  return { names, stop };
 }

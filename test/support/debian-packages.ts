@@ -4,10 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 const servicePolicy = '/usr/sbin/policy-rc.d';
 const release = '/etc/os-release';
 
-/**
- * Whether this process may install packages with apt: root on Debian, Ubuntu or a relative of
- * theirs.
- */
+/** Whether this process is root on Debian, Ubuntu or a relative. */
 export function canInstallPackages(): boolean {
   if (process.getuid?.() !== 0 || !existsSync(release)) return false;
   return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync(release, 'utf8'));

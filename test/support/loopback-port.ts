@@ -2,13 +2,11 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below the ports that systems hand out to outgoing connections (from 32768 on Linux), and so is a
-// cluster node's bus port (port + 10000), which is no other server's port: no process takes the
-// port of a server that is down for a moment.
+// No process takes the port of a server that is down for a moment: these are below the ports of
+// outgoing connections (from 32768 on Linux), and so is a cluster node's bus port (port + 10000).
 const lowest = 10_000;
 const highest = 20_000;
-// Where test files run side by side, each process has its own ports: the others know nothing of a
-// server that is down.
+// Each process of a parallel run has its own ports.
 const SLICES = 4;
 const slice = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % SLICES;
 const given = new Set<number>();

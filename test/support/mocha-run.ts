@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { canInstallPackages, installPackages } from './debian-packages.js';
 import { findFakeTime } from './faketime.js';
-import { findServer } from './redis-launch.js';
+import { findServer } from './redis-server.js';
 
 /** The longest come first and the many short ones last, so that no core is idle in the end. */
 export const ALL_TESTS = [
@@ -14,7 +15,7 @@ export const ALL_TESTS = [
   'test/!(simulation|keeper|cli|web|server)/**/*.test.ts',
 ];
 
-const howToGetServer = `No redis-server found: the tests that need one are skipped. To have it:
+const howToGetServer = `No redis-server found: the tests that need it are skipped. To have it:
   macOS            brew install redis
   Debian, Ubuntu   apt-get install redis-server faketime
   otherwise        have redis-server or valkey-server on PATH, or its path in REDIS_SERVER
@@ -29,10 +30,7 @@ export function installMissing(): void {
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
 }
 
-/**
- * What tests cannot have here, as environment variables for them; ends the run where that may not
- * be.
- */
+/** Environment variables that name missing programs to the tests; in CI a missing server ends it. */
 export function missingParts(): NodeJS.ProcessEnv {
   const missing: NodeJS.ProcessEnv = {};
   if (findServer() === undefined) {
@@ -69,14 +67,7 @@ export function startMocha(
 }
 
 /** The exit code of a process that has ended or will end. */
-export function untilExitCode(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => {
-      console.error(error);
-      resolve(1);
-    });
-    child.once('close', (code, signal) => {
-      resolve(code ?? (signal === null ? 1 : 128 + constants.signals[signal]));
-    });
-  });
+export async function untilExitCode(child: ChildProcess): Promise<number> {
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return code ?? (signal === null ? 1 : 128 + constants.signals[signal]);
 }

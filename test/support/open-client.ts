@@ -22,10 +22,7 @@ export interface OpenClient {
   close(): Promise<void>;
 }
 
-/**
- * A connected client of one of the packages and majors that are supported. All of them together
- * take half a second to load.
- */
+/** A connected client of a supported package and major; all together load for half a second. */
 export async function openClient(kind: ClientKind, url: string): Promise<OpenClient> {
   if (kind === 'redis') return connected((await import('redis')).createClient({ url }));
   if (kind === 'redis-5') return connected((await import('redis-5')).createClient({ url }));

@@ -7,11 +7,11 @@ export interface ModelRequest {
   readonly weight: number;
 }
 
-/** What has one priority and one group. */
+/** The waiting requests of one priority and one group. */
 interface Flow {
   readonly priority: number;
   readonly group: string;
-  readonly waiting: ModelRequest[];
+  readonly waiting: (ModelRequest & { readonly arrival: number })[];
   /** Of the first; undefined while its group has no room for it. */
   tag: number | undefined;
 }
@@ -29,27 +29,28 @@ interface Flow {
  * from when it would be next.
  */
 export class OrderModel {
-  readonly #flows = new Map<string, Flow>();
-  readonly #times = new Map<number, number>();
-  readonly #arrivals = new Map<string, number>();
-  readonly #held = new Map<string, number>();
   groupLimit = Infinity;
+  #flows: Flow[] = [];
+  #times = new Map<number, number>();
+  readonly #held = new Map<string, number>();
+  #arrivals = 0;
 
   add(request: ModelRequest): void {
-    this.#arrivals.set(request.id, this.#arrivals.size);
+    this.#arrivals += 1;
+    const asked = { ...request, arrival: this.#arrivals };
     const { priority, group } = request;
-    const flow = this.#flows.get(keyOf(request));
-    if (flow !== undefined) return void flow.waiting.push(request);
-    const made = { priority, group, waiting: [request], tag: undefined };
-    this.#flows.set(keyOf(request), made);
+    const flow = this.#flows.find((each) => each.priority === priority && each.group === group);
+    if (flow !== undefined) return void flow.waiting.push(asked);
+    const made = { priority, group, waiting: [asked], tag: undefined };
+    this.#flows.push(made);
     this.#lead(made, this.#timeOf(priority));
   }
 
   /** The first head, if it fits: one that does not fit blocks those behind it. */
   next(free: number): ModelRequest | undefined {
     if (free <= 0) return undefined;
-    const heads = [...this.#flows.values()].filter(({ tag }) => tag !== undefined);
-    const [first] = heads.toSorted((a, b) => this.#compare(a, b));
+    const heads = this.#flows.filter(({ tag }) => tag !== undefined);
+    const [first] = heads.toSorted(compare);
     const [request] = first?.waiting ?? [];
     if (first?.tag === undefined || request === undefined) return undefined;
     if (!this.#hasRoom(request)) {
@@ -66,16 +67,13 @@ export class OrderModel {
 
   release({ group, permits }: ModelRequest): void {
     this.#held.set(group, (this.#held.get(group) ?? 0) - permits);
-    for (const flow of this.#flows.values()) {
-      if (flow.group === group && flow.tag === undefined) {
-        this.#lead(flow, this.#timeOf(flow.priority));
-      }
-    }
+    const stopped = this.#flows.filter((flow) => flow.group === group && flow.tag === undefined);
+    for (const flow of stopped) this.#lead(flow, this.#timeOf(flow.priority));
   }
 
   withdraw(id: string): void {
-    for (const flow of this.#flows.values()) {
-      const place = flow.waiting.findIndex((one) => one.id === id);
+    for (const flow of this.#flows) {
+      const place = flow.waiting.findIndex((each) => each.id === id);
       const [first] = flow.waiting;
       if (place === 0 && first !== undefined) {
         const time = this.#timeOf(flow.priority);
@@ -86,18 +84,16 @@ export class OrderModel {
 
   /** How many flows are remembered. */
   get flows(): number {
-    return this.#flows.size;
+    return this.#flows.length;
   }
 
   /** All that wait, in the order of grants if all fit from now on. */
   inOrder(): string[] {
     const copy = new OrderModel();
-    for (const [id, arrival] of this.#arrivals) copy.#arrivals.set(id, arrival);
-    for (const [priority, time] of this.#times) copy.#times.set(priority, time);
-    for (const [key, flow] of this.#flows) {
-      const copied = { ...flow, waiting: [...flow.waiting] };
-      copy.#flows.set(key, copied);
-      if (flow.tag === undefined) copy.#lead(copied, copy.#timeOf(flow.priority));
+    copy.#times = new Map(this.#times);
+    copy.#flows = this.#flows.map((flow) => ({ ...flow, waiting: [...flow.waiting] }));
+    for (const flow of copy.#flows) {
+      if (flow.tag === undefined) copy.#lead(flow, copy.#timeOf(flow.priority));
     }
     const ids: string[] = [];
     for (let one = copy.next(Infinity); one !== undefined; one = copy.next(Infinity)) {
@@ -108,11 +104,10 @@ export class OrderModel {
 
   /** The next of a flow becomes its head. */
   #shift(flow: Flow, start: number): void {
-    const [left] = flow.waiting.splice(0, 1);
-    const [follower] = flow.waiting;
-    if (follower !== undefined) this.#lead(flow, start);
-    else if (left !== undefined) this.#flows.delete(keyOf(left));
-    const waits = [...this.#flows.values()].some(({ priority }) => priority === flow.priority);
+    flow.waiting.shift();
+    if (flow.waiting.length > 0) this.#lead(flow, start);
+    else this.#flows = this.#flows.filter((each) => each !== flow);
+    const waits = this.#flows.some(({ priority }) => priority === flow.priority);
     if (!waits) this.#times.delete(flow.priority);
   }
 
@@ -129,21 +124,15 @@ export class OrderModel {
   #timeOf(priority: number): number {
     return this.#times.get(priority) ?? 0;
   }
-
-  #compare(one: Flow, other: Flow): number {
-    if (one.priority !== other.priority) return other.priority - one.priority;
-    const [a = 0, b = 0] = [one.tag, other.tag];
-    if (a !== b) return a - b;
-    return this.#arrivalOf(one) - this.#arrivalOf(other);
-  }
-
-  #arrivalOf({ waiting: [first] }: Flow): number {
-    return this.#arrivals.get(first?.id ?? '') ?? 0;
-  }
 }
 
-function keyOf({ priority, group }: ModelRequest): string {
-  return `${priority} ${group}`;
+/** Which of two heads is first. */
+function compare(one: Flow, other: Flow): number {
+  return (
+    other.priority - one.priority ||
+    (one.tag ?? 0) - (other.tag ?? 0) ||
+    (one.waiting[0]?.arrival ?? 0) - (other.waiting[0]?.arrival ?? 0)
+  );
 }
 
 /** Millionths of a permit of weight 1. */

@@ -36,9 +36,8 @@ export async function untilExit(child: ChildProcess): Promise<void> {
 }
 
 /**
- * No handler of ours runs when this process is killed with SIGKILL, so on Linux the kernel is asked
- * to kill the child then. `setpriv` replaces itself by the command: the pid stays the command's
- * own.
+ * SIGKILL ends this process without its handlers, so on Linux the kernel is asked to kill the child
+ * then. `setpriv` replaces itself by the command, which keeps the pid.
  */
 function prepareOwnEnd(): readonly string[] {
   process.on('exit', killOwned);

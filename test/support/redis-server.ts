@@ -1,15 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { movableClockEnvironment, writeClockOffset } from './faketime.js';
+import { findExecutable, isExecutable } from './find-executable.js';
 import { pickLoopbackPort } from './loopback-port.js';
-import { untilExit } from './owned-processes.js';
-import { findServer, type Launch, launchRedis, PortTakenError } from './redis-launch.js';
-import { sendRespCommand } from './resp-command.js';
+import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
+import { isErrorReply, sendRespCommand } from './resp-command.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
-
-export { findServer } from './redis-launch.js';
 
 export interface ServerOptions {
   /** More arguments of redis-server; they win over the fixed ones. */
@@ -22,67 +21,71 @@ export interface ServerOptions {
   readonly under?: readonly string[];
 }
 
+/** Another program listens on the port. */
+class PortTakenError extends Error {
+  override readonly name = 'PortTakenError';
+}
+
+const PATIENCE = 15_000;
+
+/** The server program: REDIS_SERVER, else `redis-server` or `valkey-server` on PATH. */
+export function findServer(): string | undefined {
+  const chosen = process.env['REDIS_SERVER'] ?? '';
+  if (chosen === '') return findExecutable('redis-server') ?? findExecutable('valkey-server');
+  const path = chosen.includes('/') ? chosen : findExecutable(chosen);
+  if (path !== undefined && isExecutable(path)) return path;
+  throw new Error(`REDIS_SERVER names no program that can run: ${chosen}`);
+}
+
 /** A redis-server of one test's own, on a free loopback port, without data on disk. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
-  const binary = findServer();
-  if (binary === undefined) throw new Error('no redis-server found on PATH nor in REDIS_SERVER');
-  const { args = [], fakeClock = false, sentinel = false, under = [] } = options;
-  const directory = makeTemporaryFolder();
-  const clock = join(directory, 'clock');
-  try {
-    if (fakeClock) writeClockOffset(clock, 0);
-    const environment = fakeClock ? movableClockEnvironment(clock) : {};
-    for (let attempt = 1; ; attempt += 1) {
-      const port = await pickLoopbackPort();
-      const launch = { binary, directory, environment, args, sentinel, under, port };
-      try {
-        return new TestServer(launch, await launchRedis(launch));
-      } catch (error) {
-        if (!(error instanceof PortTakenError) || attempt === 10) throw error;
-      }
+  for (let attempt = 1; ; attempt += 1) {
+    const server = new TestServer(await pickLoopbackPort(), options);
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      if (!(error instanceof PortTakenError) || attempt === 10) throw error;
     }
-  } catch (error) {
-    await removeTemporaryFolder(directory);
-    throw error;
   }
 }
 
 export class TestServer {
   readonly port: number;
   readonly url: string;
-  readonly directory: string;
-  readonly #launch: Launch;
-  #child: ChildProcess;
+  readonly directory: string = makeTemporaryFolder();
+  readonly #options: ServerOptions;
+  #child: ChildProcess | undefined;
   #clockOffset = 0;
   #stopped = false;
 
-  constructor(launch: Launch, child: ChildProcess) {
-    this.port = launch.port;
-    this.url = `redis://127.0.0.1:${launch.port}`;
-    this.directory = launch.directory;
-    this.#launch = launch;
-    this.#child = child;
+  /** It does not run yet, see `startServer`. */
+  constructor(port: number, options: ServerOptions) {
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.#options = options;
   }
 
   get pid(): number {
-    return this.#child.pid ?? -1;
+    return this.#child?.pid ?? -1;
   }
 
   /** Hangs the server; its sockets stay open. */
   pause(): void {
     // `npm run test:stress` keeps every owner of this file stopped.
     writeFileSync(join(this.directory, 'paused'), '');
-    this.#child.kill('SIGSTOP');
+    this.#child?.kill('SIGSTOP');
   }
 
   resume(): void {
     rmSync(join(this.directory, 'paused'), { force: true });
-    this.#child.kill('SIGCONT');
+    this.#child?.kill('SIGCONT');
   }
 
   async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await untilExit(this.#child);
+    this.#child?.kill('SIGKILL');
+    if (this.#child !== undefined) await untilExit(this.#child);
   }
 
   /**
@@ -92,7 +95,44 @@ export class TestServer {
     if (this.#stopped) throw new Error('a stopped server cannot restart: its folder is gone');
     await this.kill();
     rmSync(join(this.directory, 'paused'), { force: true });
-    this.#child = await launchRedis(this.#launch);
+    const { args = [], fakeClock = false, sentinel = false, under = [] } = this.#options;
+    const binary = findServer();
+    if (binary === undefined) throw new Error('no redis-server found on PATH nor in REDIS_SERVER');
+    // A sentinel writes what it knows into a file.
+    const file = join(this.directory, 'sentinel.conf');
+    if (sentinel) writeFileSync(file, '');
+    if (fakeClock) await this.shiftClock(0);
+    const clock = fakeClock ? movableClockEnvironment(join(this.directory, 'clock')) : {};
+    const mode = sentinel ? [file, '--sentinel'] : [];
+    const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.directory];
+    const volatile = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+    const words = [...under, binary, ...mode, ...place, ...volatile, ...args];
+    const [program = binary, ...rest] = words;
+    const log = openSync(join(this.directory, 'server.log'), 'w');
+    const env = { ...process.env, ...clock };
+    const options = { cwd: this.directory, env, stdio: ['ignore' as const, log, log] };
+    this.#child = spawnOwned(program, rest, options);
+    closeSync(log);
+    await this.#untilReady(this.#child);
+  }
+
+  async #untilReady(child: ChildProcess): Promise<void> {
+    const deadline = performance.now() + PATIENCE;
+    for (;;) {
+      const info = await this.command('INFO').catch((error: unknown) => error);
+      // It may be another server's, which took the port just before ours tried to.
+      if (typeof info === 'string' && !info.includes(`process_id:${child.pid}\r\n`))
+        throw new PortTakenError(`another server answers on port ${this.port}`);
+      const isLoading = typeof info === 'string' && info.includes('\nloading:1');
+      // An error reply (a password is wanted, say) also shows a server that is up.
+      if (!isLoading && (typeof info === 'string' || isErrorReply(info))) return;
+      if (hasExited(child) || performance.now() > deadline) {
+        const log = readFileSync(join(this.directory, 'server.log'), 'utf8');
+        const message = `the server did not start\n${log.split('\n').slice(-12).join('\n')}`;
+        throw new (log.includes('Address already in use') ? PortTakenError : Error)(message);
+      }
+      await sleep(5);
+    }
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,7 @@ import { config } from 'chai';
 import type { Context, Test } from 'mocha';
 import { restore } from 'sinon';
 import { setImmediate as turn } from 'node:timers/promises';
+import { inspect } from 'node:util';
 
 import { endTest } from './after-test.js';
 import { endWaits } from './eventually.js';
@@ -17,8 +18,7 @@ config.truncateThreshold = 0;
 const END_PATIENCE = 30_000;
 
 function noteRejection(reason: unknown): void {
-  const cause = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
-  problems.push(new Error(`unhandled rejection: ${cause}`, { cause: reason }));
+  problems.push(new Error(`unhandled rejection: ${inspect(reason)}`));
 }
 
 process.on('unhandledRejection', noteRejection);
@@ -46,8 +46,7 @@ function checkInside(test: Test): void {
 export const mochaHooks = {
   /** Where files run side by side, mocha removes these listeners after each. */
   beforeAll(): void {
-    process.off('unhandledRejection', noteRejection);
-    process.on('unhandledRejection', noteRejection);
+    process.off('unhandledRejection', noteRejection).on('unhandledRejection', noteRejection);
   },
   beforeEach(this: Context): void {
     if (this.currentTest !== undefined) checkInside(this.currentTest);
@@ -66,10 +65,7 @@ export const mochaHooks = {
   },
 };
 
-/**
- * A run whose tests are done ends by itself. The resource that keeps it open is named, and the run
- * ended: else the resource stays unknown.
- */
+/** A run whose tests are done ends by itself; else the resource that keeps it open is named. */
 export function mochaGlobalTeardown(): void {
   const endAnyway = (): void => {
     const open = process.getActiveResourcesInfo().join(', ');

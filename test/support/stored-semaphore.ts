@@ -7,15 +7,7 @@ interface CommandRunner {
   command(...args: string[]): Promise<unknown>;
 }
 
-export interface StoredTicket {
-  readonly id: string;
-  /** Milliseconds since the epoch, by the server's clock. */
-  readonly expiresAt: number;
-}
-
-/**
- * A semaphore as Redis stores it: read without the package, its slots aside, whose form is free.
- */
+/** A semaphore as Redis stores it, read without the package; the form of its slots is free. */
 export class StoredSemaphore {
   readonly #server: CommandRunner;
   readonly #name: string;
@@ -25,39 +17,31 @@ export class StoredSemaphore {
     this.#name = name;
   }
 
-  key(part: string): string {
-    return `redsem:{${this.#name}}:${part}`;
-  }
-
   /** Milliseconds since the epoch, by the server's clock. */
   async now(): Promise<number> {
     const [seconds = '', micros = ''] = await this.#texts('TIME');
     return Number(seconds) * 1000 + Number(micros) / 1000;
   }
 
-  /** Tickets that have not expired. */
-  async tickets(): Promise<StoredTicket[]> {
-    const now = await this.now();
-    const members = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1', 'WITHSCORES');
-    const tickets = members.flatMap((id, i) =>
-      i % 2 === 0 && isTicket(id) ? [{ id, expiresAt: Number(members[i + 1]) / 1000 }] : [],
-    );
-    return tickets.filter(({ expiresAt }) => expiresAt > now);
+  /** The ids of the tickets that have not expired. */
+  async tickets(): Promise<string[]> {
+    const micros = String(Math.floor(1000 * (await this.now())));
+    const members = await this.#texts('ZRANGEBYSCORE', this.#key('tickets'), `(${micros}`, 'inf');
+    return members.filter(isTicket);
   }
 
   /** The last parts of the keys that stand, but for `tickets` without a ticket. */
   async keys(): Promise<string[]> {
-    const start = this.key('');
+    const start = this.#key('');
     const keys = (await this.#texts('KEYS', 'redsem:*')).filter((key) => key.startsWith(start));
+    const members = await this.#texts('ZRANGE', this.#key('tickets'), '0', '-1');
     const parts = keys.map((key) => key.slice(start.length)).toSorted();
-    if (!parts.includes('tickets')) return parts;
-    const members = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1');
-    return members.some(isTicket) ? parts : parts.filter((part) => part !== 'tickets');
+    return parts.filter((part) => part !== 'tickets' || members.some(isTicket));
   }
 
   /** Ids of queued requests, by arrival. */
   async queue(): Promise<string[]> {
-    const fields = await this.#texts('HGETALL', this.key('requests'));
+    const fields = await this.#texts('HGETALL', this.#key('requests'));
     const requests = fields.flatMap((id, i) =>
       i % 2 === 0 ? [{ id, place: fields[i + 1] ?? '' }] : [],
     );
@@ -66,17 +50,14 @@ export class StoredSemaphore {
 
   /** No ticket and no queued request is left, now or soon. */
   async expectEmpty(): Promise<void> {
-    await eventually(async () => {
-      expect([await this.tickets(), await this.queue()]).to.deep.equal([[], []]);
-    });
+    await this.expectHeldBy([]);
+    await eventually(async () => expect(await this.queue()).to.deep.equal([]));
   }
 
   /** Redis counts exactly these handles, now or soon. */
   async expectHeldBy(handles: readonly Handle[]): Promise<void> {
-    await eventually(async () => {
-      const ids = (await this.tickets()).map(({ id }) => id);
-      expect(ids).to.have.members(handles.map(({ id }) => id));
-    });
+    const ids = handles.map(({ id }) => id);
+    await eventually(async () => expect(await this.tickets()).to.have.members(ids));
   }
 
   /** One request is queued, and its client listens for grants. */
@@ -87,6 +68,10 @@ export class StoredSemaphore {
       const inbox = `redsem:inbox:${queue[0]?.split('.')[0]}`;
       expect(await this.#texts('PUBSUB', 'CHANNELS')).to.include(inbox);
     });
+  }
+
+  #key(part: string): string {
+    return `redsem:{${this.#name}}:${part}`;
   }
 
   async #texts(...args: string[]): Promise<string[]> {

@@ -1,8 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/**
- * The uncaught exceptions while `body` runs; mocha's own listener is away meanwhile.
- */
+/** The uncaught exceptions while `body` runs; mocha's own listener is away meanwhile. */
 export async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
   const uncaught: unknown[] = [];
   const note = (error: unknown): void => void uncaught.push(error);

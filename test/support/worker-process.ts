@@ -1,14 +1,15 @@
-import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import { spawnOwned } from './owned-processes.js';
+import { Program } from '../tooling/run-program.js';
 import { programOf } from './program-file.js';
 
 export interface Message {
   readonly type: string;
   readonly data?: unknown;
 }
+
+type Variables = Readonly<Record<string, string>>;
 
 /**
  * Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. `flags` are
@@ -18,58 +19,44 @@ export function startWorker(
   script: URL,
   args: unknown = null,
   flags: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
+  env: Variables = {},
 ): WorkerProcess {
   return startProgram([...flags, ...programOf(fileURLToPath(script))], args, env);
 }
 
 /** The same with the arguments of Node itself. */
-export function startProgram(
-  words: readonly string[],
-  args: unknown,
-  env: Readonly<Record<string, string>> = {},
-): WorkerProcess {
-  const child = spawnOwned(process.execPath, words, {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args), ...env },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
-  return new WorkerProcess(child);
+export function startProgram(words: readonly string[], args: unknown, env: Variables = {}) {
+  const variables = { REDSEM_WORKER_ARGUMENTS: JSON.stringify(args), ...env };
+  return new WorkerProcess([process.execPath, ...words], variables);
 }
 
-export class WorkerProcess {
+export class WorkerProcess extends Program {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** What the worker has written to stdout and stderr so far. */
-  output = '';
-  readonly #child: ChildProcess;
   readonly #unread: Message[] = [];
   readonly #news = new EventEmitter().setMaxListeners(0);
   #over = false;
 
-  constructor(child: ChildProcess) {
-    this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.output += text;
-      });
-    }
-    child.on('message', (message) => {
+  constructor(command: readonly string[], env: Variables = {}) {
+    super(command, { env, ipc: true });
+    this.child.on('message', (message) => {
       this.#unread.push(message as Message);
       this.#news.emit('news');
     });
-    this.exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }));
+    this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
+    // Messages and output may still be under way when the process has exited.
+    void Promise.all([this.result, once(this.child, 'disconnect')]).then(() => {
+      this.#over = true;
+      this.#news.emit('news');
     });
-    void this.#watchEnd();
   }
 
   get pid(): number {
-    return this.#child.pid ?? -1;
+    return this.child.pid ?? -1;
   }
 
   /** Reaches the worker's `onMessage` listeners for `message.type`. */
   send(message: Message): void {
-    this.#child.send(message);
+    this.child.send(message);
   }
 
   /**
@@ -77,42 +64,28 @@ export class WorkerProcess {
    */
   async next(type?: string): Promise<Message> {
     for (;;) {
-      const index = this.#unread.findIndex((one) => type === undefined || one.type === type);
+      const index = this.#unread.findIndex((each) => type === undefined || each.type === type);
       const [message] = index === -1 ? [] : this.#unread.splice(index, 1);
       if (message !== undefined) return message;
-      if (this.#over) throw this.#describeEnd(type);
+      if (this.#over) {
+        const { code, signal } = await this.result;
+        const end = `worker ended with ${signal ?? code} before a '${type ?? 'any'}' message`;
+        throw new Error(`${end}\n${this.output}`);
+      }
       await once(this.#news, 'news');
     }
   }
 
   /** SIGKILL by default. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
-    this.#child.kill(signal);
+    this.child.kill(signal);
   }
 
   pause(): void {
-    this.#child.kill('SIGSTOP');
+    this.kill('SIGSTOP');
   }
 
   resume(): void {
-    this.#child.kill('SIGCONT');
-  }
-
-  /**
-   * Messages and output may still be under way when the process has exited: waits for both to end.
-   */
-  async #watchEnd(): Promise<void> {
-    const ends = ['close', 'disconnect'].map(
-      (event) => new Promise((resolve) => this.#child.once(event, resolve)),
-    );
-    await Promise.all(ends);
-    this.#over = true;
-    this.#news.emit('news');
-  }
-
-  #describeEnd(type: string | undefined): Error {
-    const { exitCode, signalCode } = this.#child;
-    const end = signalCode === null ? `exited with code ${exitCode}` : `ended by ${signalCode}`;
-    return new Error(`worker ${end} before a '${type ?? 'any'}' message\n${this.output}`);
+    this.kill('SIGCONT');
   }
 }

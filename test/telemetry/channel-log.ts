@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { telemetry } from '../../src/telemetry.js';
+import { afterTest } from '../support/after-test.js';
 
 const TRACED = ['start', 'asyncStart', 'error'].map((event) => `tracing:redsem:acquire:${event}`);
 export const CHANNELS: readonly string[] = Object.keys(telemetry).flatMap((name) =>
@@ -9,19 +10,19 @@ export const CHANNELS: readonly string[] = Object.keys(telemetry).flatMap((name)
 /** Writes down the messages about semaphores of one name. */
 export class ChannelLog {
   readonly #messages: { channel: string; message: Record<string, unknown> }[] = [];
-  readonly #undo: (() => void)[] = [];
+  readonly #undo: (() => void)[];
 
   constructor(semaphore: string) {
-    for (const channel of CHANNELS) {
+    this.#undo = CHANNELS.map((channel) => {
       const listener = (published: unknown): void => {
-        const message = published as Record<string, unknown>;
         // A copy: the context of a call changes until it has ended.
-        if (message['name'] === semaphore)
-          this.#messages.push({ channel, message: { ...message } });
+        const message = { ...(published as Record<string, unknown>) };
+        if (message['name'] === semaphore) this.#messages.push({ channel, message });
       };
       subscribe(channel, listener);
-      this.#undo.push(() => unsubscribe(channel, listener));
-    }
+      return () => unsubscribe(channel, listener);
+    });
+    afterTest(() => this.end());
   }
 
   of(channel: string): Record<string, unknown>[] {

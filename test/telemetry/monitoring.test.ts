@@ -13,33 +13,24 @@ import { OtelFixture } from './otel-fixture.js';
 const FOLDER = new URL('../../docs/operations/monitoring/', import.meta.url);
 const NAME = 'monitored';
 
-interface Panel {
-  readonly title: string;
-  readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
-}
-
 interface Dashboard {
-  readonly panels: readonly Panel[];
-  readonly templating: { readonly list: readonly { readonly query: string | { query: string } }[] };
+  readonly panels: readonly { title: string; targets: { expr: string; legendFormat: string }[] }[];
+  readonly templating: { readonly list: readonly { query: string | { query: string } }[] };
 }
 
-interface Rules {
-  readonly groups: readonly {
-    readonly rules: readonly {
-      readonly alert: string;
-      readonly expr: string;
-      readonly annotations: Readonly<Record<string, string>>;
-    }[];
-  }[];
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
-const dashboard = JSON.parse(
-  readFileSync(new URL('grafana-dashboard.json', FOLDER), 'utf8'),
-) as Dashboard;
-const rules = parse(readFileSync(new URL('prometheus-rules.yml', FOLDER), 'utf8')) as Rules;
-const alerts = rules.groups.flatMap((group) => group.rules);
+/** JSON is YAML, too. */
+const read = (file: string): unknown => parse(readFileSync(new URL(file, FOLDER), 'utf8'));
+const dashboard = read('grafana-dashboard.json') as Dashboard;
+const { groups } = read('prometheus-rules.yml') as { groups: { rules: Rule[] }[] };
+const alerts = groups.flatMap(({ rules }) => rules);
 
-/** Everything that can happen to a semaphore, so that every instrument has sent something. */
+/** All events of a semaphore, so that every instrument has sent something. */
 async function sendEverything(): Promise<void> {
   const clock = new ManualClock();
   const backend = new MemoryBackend({ clock });
@@ -70,7 +61,7 @@ function labelsIn(text: string): Map<string, Set<string>> {
   return found;
 }
 
-/** What a query selects, and by which labels. */
+/** The metrics that a query selects, and the labels of each selection. */
 function selectorsIn(expr: string): { readonly name: RegExp; readonly labels: string[] }[] {
   const query = expr.replaceAll(/\$__(rate_interval|range)/g, '5m');
   const textOf = ({ from, to }: SyntaxNodeRef): string => query.slice(from, to);
@@ -97,7 +88,6 @@ function groupingsIn(expr: string): string[] {
 }
 
 describe('the dashboard and the alerts', () => {
-  let otel: OtelFixture;
   /** By the packaged exporter, and by the specification, which gives units to names. */
   let sent: Map<string, Set<string>>[];
 
@@ -105,15 +95,13 @@ describe('the dashboard and the alerts', () => {
     const backend = new MemoryBackend({ clock: new ManualClock() });
     const budgets = { tokens: { amount: 100, per: 60_000 } };
     const shared = new Semaphore(backend, 'shared', { limit: 1, budgets });
-    otel = new OtelFixture(NAME, { semaphores: [shared] });
+    const otel = new OtelFixture(NAME, { semaphores: [shared] });
     await sendEverything();
     await shared.acquire({ group: 'a', cost: { tokens: 1 } });
     const resourceMetrics = await otel.resourceMetrics();
     const packaged = new PrometheusSerializer().serialize(resourceMetrics);
     sent = [packaged, prometheusText(resourceMetrics)].map(labelsIn);
   });
-
-  after(() => otel.close());
 
   const queries = [
     ...dashboard.panels.flatMap(({ title, targets }) =>

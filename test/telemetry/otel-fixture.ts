@@ -1,19 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
-import type {
-  CollectionResult,
-  DataPoint,
-  Histogram,
-  ResourceMetrics,
-} from '@opentelemetry/sdk-metrics';
+import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
 import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
+import { afterTest } from '../support/after-test.js';
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -21,31 +13,28 @@ class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** An OpenTelemetry SDK of a test's own, and what semaphores of one name gave it. */
+/** An OpenTelemetry SDK of one test, and the metrics and spans of semaphores of one name. */
 export class OtelFixture {
   readonly stop: () => void;
-  readonly tracerProvider: BasicTracerProvider;
-  readonly meterProvider: MeterProvider;
+  readonly providers;
   readonly #name: string;
   readonly #reader = new Reader();
   readonly #exporter = new InMemorySpanExporter();
 
   constructor(name: string, options: InstrumentOptions = {}) {
     this.#name = name;
-    this.meterProvider = new MeterProvider({ readers: [this.#reader] });
     const spanProcessors = [new SimpleSpanProcessor(this.#exporter)];
-    this.tracerProvider = new BasicTracerProvider({ spanProcessors });
+    this.providers = {
+      meterProvider: new MeterProvider({ readers: [this.#reader] }),
+      tracerProvider: new BasicTracerProvider({ spanProcessors }),
+    };
     this.stop = instrument({ ...this.providers, ...options });
-  }
-
-  get providers() {
-    return { meterProvider: this.meterProvider, tracerProvider: this.tracerProvider };
+    afterTest(() => this.close());
   }
 
   async close(): Promise<void> {
     this.stop();
-    await this.meterProvider.shutdown();
-    await this.tracerProvider.shutdown();
+    for (const provider of Object.values(this.providers)) await provider.shutdown();
   }
 
   /**
@@ -65,7 +54,7 @@ export class OtelFixture {
     return Object.fromEntries(numbers) as Record<string, number>;
   }
 
-  /** How often a duration was given, and all of them together in seconds. */
+  /** The number of durations and their sum in seconds. */
   async times(metric: 'wait_time' | 'use_time'): Promise<{ count: number; sum: number }> {
     const all = await this.metrics();
     const found = all.find(({ descriptor }) => descriptor.name === `redsem.permit.${metric}`);
@@ -74,11 +63,11 @@ export class OtelFixture {
     return { count, sum };
   }
 
-  collect(): Promise<CollectionResult> {
+  collect() {
     return this.#reader.collect();
   }
 
-  async resourceMetrics(): Promise<ResourceMetrics> {
+  async resourceMetrics() {
     const { resourceMetrics, errors } = await this.collect();
     expect(errors).to.deep.equal([]);
     return resourceMetrics;
@@ -86,9 +75,7 @@ export class OtelFixture {
 
   async metrics() {
     const { scopeMetrics } = await this.resourceMetrics();
-    return scopeMetrics.flatMap(({ scope, metrics }) =>
-      metrics.map((metric) => ({ ...metric, scope })),
-    );
+    return scopeMetrics.flatMap(({ metrics }) => metrics);
   }
 
   /** Spans that have ended, of this name. */

@@ -16,10 +16,7 @@ const { ERROR, UNSET } = SpanStatusCode;
 
 let active = ROOT_CONTEXT;
 
-/**
- * Knows the active span inside `with` only and forgets it at the first `await`: the least that a
- * manager does.
- */
+/** It knows the active span inside `with` only, until the first `await`: the least of a manager. */
 const synchronous: ContextManager = {
   active: () => active,
   with: (given, fn, thisArg, ...args) => {
@@ -49,8 +46,6 @@ describe('OpenTelemetry', () => {
     backend = new MemoryBackend({ clock });
     otel = new OtelFixture(NAME);
   });
-
-  afterEach(() => otel.close());
 
   function open(options: Partial<SemaphoreOptions> = {}): Semaphore {
     return new Semaphore(backend, NAME, { limit: 1, ttl: 1000, ...options });
@@ -93,7 +88,7 @@ describe('OpenTelemetry', () => {
   it('counts waiters; the spans are children of the span in which the caller asked', async () => {
     const sem = open();
     const first = await sem.acquire();
-    const tracer = otel.tracerProvider.getTracer('test');
+    const tracer = otel.providers.tracerProvider.getTracer('test');
     const callers = ['one', 'two'].map((name) => {
       const span = tracer.startSpan(name);
       const acquire = () => sem.acquire();
@@ -132,7 +127,6 @@ describe('OpenTelemetry', () => {
     gauges.stop();
     await gauges.counts();
     expect(inspected.callCount).to.equal(2);
-    await gauges.close();
   });
 
   it('leaves out a semaphore that it cannot ask, and holders without a group or a limit', async () => {
@@ -148,13 +142,12 @@ describe('OpenTelemetry', () => {
     );
     const about = { 'redsem.semaphore.name': NAME, 'redsem.group.name': 'a' };
     expect(points).to.deep.equal([about]);
-    await gauges.close();
   });
 
   it('has the same for each key of a set that is taken in one call, or refused', async () => {
     const keyed = new KeyedMutex(backend, { name: 'set' });
     const first = new OtelFixture('keyed:set:first');
-    const caller = first.tracerProvider.getTracer('test').startSpan('caller');
+    const caller = first.providers.tracerProvider.getTracer('test').startSpan('caller');
     const acquire = () => keyed.acquire(['first', 'second']);
     const handle = await context.with(trace.setSpan(context.active(), caller), acquire);
     expect(await first.counts()).to.deep.equal({ count: 1 });
@@ -169,7 +162,6 @@ describe('OpenTelemetry', () => {
     expect(hold?.links.map((link) => link.context)).to.deep.equal([call?.spanContext()]);
     expect(refused?.name).to.equal('redsem acquire');
     expect(first.spans()).to.have.length(3);
-    await first.close();
   });
 
   it('keeps nothing of a permit that is over, also where its call began before', async () => {
@@ -180,7 +172,7 @@ describe('OpenTelemetry', () => {
     const holder = await sem.acquire();
     const begunBefore = sem.acquire();
     await clock.advance(0);
-    const later = new OtelFixture(NAME);
+    void new OtelFixture(NAME);
     subscribe('redsem:grant', note);
     await holder.release();
     await clock.advance(0);
@@ -189,7 +181,6 @@ describe('OpenTelemetry', () => {
     unsubscribe('redsem:grant', note);
     expect(grants).to.have.length(3);
     await collectUntil(() => grants.every((grant) => grant.deref() === undefined));
-    await later.close();
   });
 
   it('distinguishes refusals of tryAcquire from failed requests, by class of error', async () => {
@@ -308,7 +299,6 @@ describe('OpenTelemetry', () => {
     expect(await otel.times('use_time')).to.deep.equal({ count: 0, sum: 0 });
     expect(otel.spans()).to.have.length(3);
     expect(await later.counts()).to.deep.equal({});
-    await later.close();
   });
 
   it('counts once where it is instrumented twice, until the last stop(), and on each of several providers', async () => {
@@ -325,7 +315,6 @@ describe('OpenTelemetry', () => {
     }
     expect((await otel.times('wait_time')).count).to.equal(1);
     expect((await other.times('use_time')).count).to.equal(2);
-    await other.close();
     const again = instrument(otel.providers);
     await open().use(() => undefined);
     expect((await otel.times('wait_time')).count).to.equal(2);
@@ -338,8 +327,8 @@ describe('OpenTelemetry', () => {
     const meters = new MeterProvider();
     const getMeter = spy(meters, 'getMeter');
     metrics.setGlobalMeterProvider(meters);
-    trace.setGlobalTracerProvider(otel.tracerProvider);
-    const { tracerProvider } = otel;
+    const { tracerProvider } = otel.providers;
+    trace.setGlobalTracerProvider(tracerProvider);
     const stops = [early, instrument(), instrument({ tracerProvider })];
     await open().use(() => undefined);
     expect(otel.spans('redsem acquire')).to.have.length(1);

@@ -5,6 +5,7 @@ import { readPages } from '../../verification/docs/markdown-samples.js';
 import { leastRights } from '../../verification/support/least-rights.js';
 import { ROOT } from './run-program.js';
 
+const pages = new Map(readPages().map(({ path, text }) => [path, text]));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** The cells of each line of a table, header and rule left out. */
@@ -17,8 +18,8 @@ function rowsOf(text = ''): string[][] {
 }
 
 it('samples in the README and the docs fit the column of the site: 80 characters', () => {
-  const pages = readPages().filter(({ path }) => /^(README|docs\/(?!evidence))/.test(path));
-  const wide = pages.flatMap(({ path, text }) =>
+  const shown = [...pages].filter(([path]) => /^(README|docs\/(?!evidence))/.test(path));
+  const wide = shown.flatMap(([path, text]) =>
     [...text.matchAll(/^```(?:ts|js|sh)\n(.*?)^```$/gms)]
       .flatMap(([, code = '']) => code.split('\n'))
       .filter((line) => line.length > 80 && !line.includes('// ioredis:'))
@@ -28,7 +29,6 @@ it('samples in the README and the docs fit the column of the site: 80 characters
 });
 
 it('every page of the docs but raw reports is within two clicks from the README', () => {
-  const pages = new Map(readPages().map(({ path, text }) => [path, text]));
   const clicks = new Map([['README.md', 0]]);
   for (const [from, count] of clicks) {
     for (const [, link = ''] of (pages.get(from) ?? '').matchAll(/\]\(([^)#\s]+\.md)/g)) {
@@ -82,4 +82,40 @@ describe('tables of the docs', () => {
     );
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([]);
   });
+});
+
+/** A question of a newcomer, the section that answers it, and words of the answer. */
+const ANSWERS: readonly (readonly [question: string, section: string, words: RegExp])[] = [
+  ['Redis restarts while my work runs?', 'docs/faq.md#Redis was restarted', /loads its scripts/],
+  [
+    'Five jobs for each customer?',
+    'docs/guides/keyed-semaphore.md#One limit',
+    /N calls at once per tenant/,
+  ],
+  ['kill -9 of a worker?', 'README.md#Guaranteed', /crashed process come back within one `ttl`/],
+  ['SIGTERM in Kubernetes?', 'docs/guides/shutdown-and-deploys.md#Kubernetes', /grace period/],
+  ['Fair across processes?', 'README.md#Guaranteed', /in the order in which it saw/],
+  ['Fake timers in my tests?', 'docs/guides/testing.md#Fake timers', /useFakeTimers/],
+  ['Who holds it?', 'docs/guides/operating.md#See who holds', /holders\.map/],
+  ['Which rights does it need?', 'docs/reference/redis.md#Rights', /ACL SETUSER/],
+  ['My loop blocks for seconds?', 'README.md#The API', /A blocked event loop renews nothing/],
+  ['One tenant starves the others?', 'docs/guides/fair-shares-and-priorities.md#Fair', /group/],
+  ['What does it cost?', 'README.md#What it costs', /Redis calls per second/],
+  ['Change the limit while it runs?', 'docs/guides/operating.md#Change the limit', /setLimit\(4\)/],
+  ['NestJS?', 'docs/guides/recipes.md#NestJS', /OnApplicationShutdown/],
+  ['Elect a leader?', 'docs/guides/election.md#Elect a leader', /new Election/],
+  ['Upstash over REST?', 'docs/faq.md#Upstash over REST', /no subscriptions/],
+  ['ttl or timeout?', 'README.md#The API', /`ttl` is not `timeout`/],
+  ['From Bottleneck.Group?', 'docs/guides/migrating.md#From bottleneck', /new KeyedSemaphore/],
+  ['100 a minute and 10 at once?', 'docs/guides/rate-per-second.md#Calls', /burst: 10/],
+  ['Lost in a transaction?', 'docs/guides/when-a-permit-is-lost.md#A database', /assertHeld\(\)/],
+  ['Bun, Deno, Cloudflare?', 'docs/faq.md#Cloudflare Workers', /No: redsem needs a TCP connection/],
+];
+
+it('twenty questions of a newcomer are answered by the section that the table names', () => {
+  for (const [question, section, words] of ANSWERS) {
+    const [path = '', heading = ''] = section.split('#');
+    const sections = (pages.get(path) ?? '').split(/^#+ /m);
+    expect(sections.find((each) => each.startsWith(heading)) ?? '', question).to.match(words);
+  }
 });

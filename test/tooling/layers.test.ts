@@ -1,8 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { expect } from 'chai';
-import { type Import, importsOf } from './imports.js';
 import { ROOT } from './run-program.js';
+
+/** A file and what it imports: paths from src ending in `.ts`, packages as they are written. */
+type Import = readonly [from: string, to: string];
+
+const IMPORT =
+  /(?:^|[\s;])(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]/g;
+
+const entries = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+const files = entries.map((entry) => entry.replaceAll('\\', '/'));
+const imports = files.filter((file) => file.endsWith('.ts')).flatMap(importsOf);
+
+function importsOf(from: string): Import[] {
+  const source = readFileSync(join(ROOT, 'src', from), 'utf8');
+  return [...source.matchAll(IMPORT)].map(([, fixed, dynamic]) => {
+    const specifier = fixed ?? dynamic ?? '';
+    if (!specifier.startsWith('.')) return [from, specifier];
+    return [from, posix.join(dirname(from), specifier).replace(/\.js$/, '.ts')];
+  });
+}
 
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
@@ -68,13 +86,39 @@ const RULES: Readonly<Record<string, (...one: Import) => boolean>> = {
 };
 
 describe('layers', () => {
-  const entries = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
-  const files = entries.map((entry) => entry.replaceAll('\\', '/'));
-  const imports = files
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => importsOf(file, readFileSync(join(ROOT, 'src', file), 'utf8')));
-
   for (const [title, allows] of Object.entries(RULES)) {
     it(title, () => expect(imports.filter((one) => !allows(...one))).to.deep.equal([]));
+  }
+});
+
+/** A line of a drawing: its depth, its file, and whether it is a port of the files below it. */
+function stepOf(line: string) {
+  const file = line.trim().replace(/^port /, '');
+  return { depth: line.search(/\S/), file, isPort: line.trim().startsWith('port ') };
+}
+
+type Step = ReturnType<typeof stepOf>;
+
+/** The step above a step imports it, or a step under a port imports the port. */
+function isRight(step: Step, above: Step | undefined): boolean {
+  if (above === undefined) return imports.some(([from]) => from === step.file);
+  const [user, used] = above.isPort ? [step.file, above.file] : [above.file, step.file];
+  return imports.some(([from, to]) => from === user && to === used);
+}
+
+it('the architecture page draws the ways of three calls as the files import each other, in 12, 9 and 9 files at most', () => {
+  const page = readFileSync(join(ROOT, 'docs/explanation/architecture.md'), 'utf8');
+  const walks = [...page.matchAll(/^```walk (\S+)\n([^`]*)^```/gm)];
+  expect(walks.map(([, name]) => name).join()).to.equal('acquire,release,extension');
+  for (const [i, [, name, lines = '']] of walks.entries()) {
+    const steps = lines.trimEnd().split('\n').map(stepOf);
+    expect(steps.filter(({ isPort }) => !isPort)).to.have.length.at.most([12, 9, 9][i] ?? 0);
+    const wrong = steps.filter((step, at) => {
+      return !isRight(
+        step,
+        steps.slice(0, at).findLast(({ depth }) => depth < step.depth),
+      );
+    });
+    expect(wrong, name).to.deep.equal([]);
   }
 });

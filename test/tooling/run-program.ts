@@ -21,6 +21,8 @@ export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Default: empty and at its end; undefined: it stays open, see `type`. */
   readonly input?: string | undefined;
+  /** Gives the program a channel for messages. */
+  readonly ipc?: boolean;
 }
 
 /** A program that runs, and what it has written so far. It never outlives this process. */
@@ -29,12 +31,19 @@ export class Program {
   readonly result: Promise<ProgramResult>;
   stdout = '';
   stderr = '';
+  /** Both together, as they came. */
+  output = '';
 
   constructor([program = '', ...args]: readonly string[], options: ProgramOptions = {}) {
-    const { cwd = ROOT, env, input } = { input: '', ...options };
-    this.child = spawnOwned(program, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    const { cwd = ROOT, env, input, ipc = false } = { input: '', ...options };
+    const stdio = Array.from({ length: ipc ? 4 : 3 }, (_, i) => (i < 3 ? 'pipe' : 'ipc'));
+    this.child = spawnOwned(program, args, { cwd, env: { ...process.env, ...env }, stdio });
+    for (const stream of ['stdout', 'stderr'] as const) {
+      this.child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text;
+        this.output += text;
+      });
+    }
     // A program that ends before it has read is no error of the test.
     this.child.stdin?.on('error', () => undefined);
     if (input !== undefined) this.child.stdin?.end(input);

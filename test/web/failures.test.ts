@@ -5,31 +5,9 @@ import type { ListSnapshot } from '../../src/web/api-types.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { endLooks, Events, get, post, viewFixture, withServer } from './web-fixture.js';
-
-function recorder() {
-  const told: unknown[] = [];
-  return { told, onError: (error: unknown) => void told.push(error) };
-}
+import { endLooks, Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
 
 describe('what fails in the web view', () => {
-  it('a response that authorize gives for all requests is sent to each', async () => {
-    const denied = new Response('please log in', { status: 401 });
-    const { told, onError } = recorder();
-    const { view } = viewFixture({ authorize: () => denied, onError });
-    await withServer(toNodeListener(view), async (address) => {
-      for (const method of ['GET', 'HEAD', 'POST', 'GET']) {
-        const response = await fetch(address, { method });
-        const text = await response.text();
-        expect([response.status, text]).to.deep.equal([
-          401,
-          method === 'HEAD' ? '' : 'please log in',
-        ]);
-      }
-    });
-    expect(told).to.deep.equal([]);
-  });
-
   it('a response that cannot be sent is an error of that request alone', async () => {
     const used = new Response('read');
     await used.text();
@@ -45,16 +23,15 @@ describe('what fails in the web view', () => {
     let verdict: boolean | Response = true;
     const { told, onError } = recorder();
     const { view } = viewFixture({ authorize: () => verdict, onError });
-    const uncaught = await uncaughtDuring(() =>
-      withServer(toNodeListener(view), async (address) => {
-        for (verdict of [used, Response.error()]) {
-          expect((await fetch(address)).status).to.equal(500);
-        }
-        verdict = broken();
-        const outcome = await fetch(address).then((response) => response.text(), String);
-        expect(outcome).to.not.equal('half');
-      }),
-    );
+    const address = await serve(toNodeListener(view));
+    const uncaught = await uncaughtDuring(async () => {
+      for (verdict of [used, Response.error()]) {
+        expect((await fetch(address)).status).to.equal(500);
+      }
+      verdict = broken();
+      const outcome = await fetch(address).then((response) => response.text(), String);
+      expect(outcome).to.not.equal('half');
+    });
     expect(uncaught).to.deep.equal([]);
     expect(told.map(String)).to.have.length(3);
     expect(String(told[2])).to.include('the other half is missing');
@@ -106,16 +83,6 @@ describe('what fails in the web view', () => {
     expect(await ask()).to.deep.equal(well);
   });
 
-  it('an error of a handler around the view is answered with 500', async () => {
-    const { told, onError } = recorder();
-    const error = new Error('not a view');
-    const handler = Object.assign(() => Promise.reject(error), { onError });
-    await withServer(toNodeListener(handler), async (address) => {
-      expect((await fetch(address)).status).to.equal(500);
-    });
-    expect(told).to.deep.equal([error]);
-  });
-
   it('a stream whose picture cannot be made ends alone', async () => {
     const clock = endLooks(new ManualClock());
     let fails = false;
@@ -124,12 +91,8 @@ describe('what fails in the web view', () => {
       return clock.wall();
     };
     const { told, onError } = recorder();
-    const shown = {
-      monotonic: () => clock.monotonic(),
-      wall,
-      schedule: clock.schedule.bind(clock),
-    };
-    const { view } = viewFixture({ clock: shown, onError });
+    const [monotonic, schedule] = [clock.monotonic.bind(clock), clock.schedule.bind(clock)];
+    const { view } = viewFixture({ clock: { monotonic, wall, schedule }, onError });
     const broken = new Events(await get(view, '/api/events'));
     const first = broken.next('list');
     await clock.advance(0);
@@ -145,7 +108,6 @@ describe('what fails in the web view', () => {
     await clock.advance(2000);
     expect(await stale).to.have.nested.property('server.error', 'no time');
     expect(await next).to.have.nested.property('server.reachable', true);
-    await other.cancel();
   });
 
   it('goes to console.error once a minute, also what onError itself throws', async () => {

@@ -12,24 +12,21 @@ describe('attacks on the web view', () => {
   it('no change where only looking is allowed, which is the default', async () => {
     const { view, open } = viewFixture();
     const jobs = open('jobs', 3);
-    const handle = await jobs.acquire();
+    await jobs.acquire();
     for (const [kind, body] of CHANGES) {
       const response = await post(view, `/api/${kind}`, body);
-      expect([response.status, await response.json()]).to.deep.equal([
-        403,
-        { error: 'this view is read-only' },
-      ]);
+      expect(response.status).to.equal(403);
+      expect(await response.json()).to.deep.equal({ error: 'this view is read-only' });
     }
     expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
     const list = await (await get(view, '/api/list')).json();
     expect(list).to.include({ actions: false });
-    await handle.release();
   });
 
   it('no change by another method, another type of content or a body that is no JSON object', async () => {
     const { view, open } = viewFixture({ actions: true });
     const jobs = open('jobs', 3);
-    const handle = await jobs.acquire();
+    await jobs.acquire();
     const [path, body] = ['/api/limit', { name: 'jobs', limit: 7 }];
     for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const request = new Request(`http://view.example${path}?name=jobs&limit=7`, {
@@ -49,31 +46,23 @@ describe('attacks on the web view', () => {
     for (const wrong of ['', '{', 'null', '[]', '7', '{"name":"jobs","limit":']) {
       expect((await post(view, path, wrong)).status, wrong).to.equal(400);
     }
-    for (const wrong of [
-      { limit: 7 },
-      { name: 'jobs' },
-      { name: 'jobs', limit: -1 },
-      { name: 'jobs', limit: 1.5 },
-      { name: 'jobs', limit: '7' },
-      { name: '', limit: 7 },
-      { name: 'x'.repeat(513), limit: 7 },
-      { name: ['jobs'], limit: 7 },
-      { name: '\ud800', limit: 7 },
+    const names = [undefined, '', 'x'.repeat(513), ['jobs'], '\ud800'];
+    for (const [api, wrong] of [
+      ...names.map((name) => ['limit', { name, limit: 7 }]),
+      ...[undefined, -1, 1.5, '7'].map((limit) => ['limit', { name: 'jobs', limit }]),
+      ...[undefined, 7, '', 'no id', '__proto__'].map((ticketId) => {
+        return ['revoke', { name: 'jobs', ticketId }];
+      }),
     ]) {
-      const response = await post(view, path, wrong);
+      const response = await post(view, `/api/${String(api)}`, wrong);
       expect(response.status, JSON.stringify(wrong)).to.equal(400);
     }
-    for (const ticketId of [undefined, 7, '', 'no id', '__proto__']) {
-      const response = await post(view, '/api/revoke', { name: 'jobs', ticketId });
-      expect(response.status, String(ticketId)).to.equal(400);
-    }
     expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
-    await handle.release();
   });
 
   it('no change from another origin, nor from what does not say where it is from', async () => {
     const { view, open } = viewFixture({ actions: true });
-    const handle = await open('jobs', 3).acquire();
+    await open('jobs', 3).acquire();
     const from = (headers: Record<string, string | undefined>): Promise<Response> =>
       post(view, '/api/limit', CHANGES[0][1], { 'sec-fetch-site': undefined, ...headers });
     const own = 'http://view.example';
@@ -96,7 +85,6 @@ describe('attacks on the web view', () => {
     expect((await from({ origin: own })).status).to.equal(200);
     expect((await from({ 'sec-fetch-site': 'same-origin' })).status).to.equal(200);
     expect(await open('jobs').inspect()).to.include({ limit: 7, limitFrom: 'setLimit' });
-    await handle.release();
   });
 
   it('no body of any length, whatever it says of its length', async () => {
@@ -124,13 +112,10 @@ describe('attacks on the web view', () => {
       (await get(view, path, headers)).status;
     for (const path of ['/api/list', '/api/semaphore?name=jobs', '/api/events', '/api/nonsense']) {
       const more = path.includes('?') ? '&' : '?';
-      const response = await get(view, path);
-      expect([response.status, response.headers.get('www-authenticate')]).to.deep.equal([
-        401,
-        'Bearer',
-      ]);
+      expect((await get(view, path)).headers.get('www-authenticate')).to.equal('Bearer');
       expect(await asked(`${path}${more}token=${TOKEN}&access_token=${TOKEN}`)).to.equal(401);
       for (const headers of [
+        {},
         { cookie: `token=${TOKEN}; redsem-token=${TOKEN}` },
         { authorization: TOKEN },
         { authorization: `Basic ${btoa(`x:${TOKEN}`)}` },

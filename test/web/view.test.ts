@@ -21,28 +21,52 @@ describe('the web view', () => {
     expect([head.status, head.body]).to.deep.equal([200, null]);
   });
 
-  it('shows the queue in its order, with groups, their shares and priorities', async () => {
+  it('shows slots, the queue in its order, shares of groups, the last minutes, and losses', async () => {
     const { clock, view, open } = viewFixture();
-    const semaphore = open('shared', 1);
-    const holder = await semaphore.acquire();
-    const requests = [{ group: 'a' }, { group: 'a' }, { group: 'b', weight: 3 }, { priority: 2 }];
-    const waiting = requests.map((options) => semaphore.acquire(options));
-    await clock.advance(1500);
-    const { queue, groups } = await shown<Detail>(view, 'semaphore?name=shared');
-    expect(queue.map(({ group = '', priority = 0 }) => [group, priority])).to.deep.equal([
-      ['', 2],
-      ['b', 0],
-      ['a', 0],
-      ['a', 0],
+    const jobs = open('jobs', 3, 'worker 1');
+    const { id, fencingToken } = await jobs.acquire({ permits: 2 });
+    for (const options of [
+      { group: 'a' },
+      { group: 'a' },
+      { group: 'b', weight: 3 },
+      { priority: 2 },
+    ])
+      void open('jobs', 3, 'worker 2').acquire({ permits: 2, ...options });
+    await clock.advance(2500);
+    const { row, slots, queue, groups, history, losses, budgets } = await shown<Detail>(
+      view,
+      'semaphore?name=jobs',
+    );
+    expect(row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 4 });
+    const ticket = {
+      holderId: id,
+      fencingToken,
+      label: 'worker 1',
+      heldFor: 2500,
+      expiresIn: 27_500,
+    };
+    expect(slots).to.deep.equal([
+      { slot: 0, ...ticket },
+      { slot: 1, ...ticket },
     ]);
+    const waiter = { permits: 2, label: 'worker 2', waitingFor: 2500 };
+    for (const [position, { group = '', priority = 0, ...each }] of queue.entries()) {
+      expect(each).to.include({ ...waiter, position });
+      expect(`${group} ${priority}`).to.equal([' 2', 'b 0', 'a 0', 'a 0'][position]);
+    }
     expect(groups).to.deep.equal([
-      { group: '', held: 1, waiting: 1, share: 1 },
+      { group: '', held: 2, waiting: 1, share: 1 },
       { group: 'b', held: 0, waiting: 1, share: 0 },
       { group: 'a', held: 0, waiting: 2, share: 0 },
     ]);
-    await holder.release();
-    for (const one of waiting) void one.then((handle) => handle.release());
-    await Promise.all(waiting);
+    expect(history.at(-1)).to.deep.include({ held: 2, waiting: 4, limit: 3 });
+    expect([losses, budgets]).to.deep.equal([[], {}]);
+    await jobs.revoke(id);
+    await clock.advance(1000);
+    const later = await shown<Detail>(view, 'semaphore?name=jobs');
+    expect(later.losses).to.deep.equal([{ reason: 'revoked', count: 1 }]);
+    for (const query of ['', `?name=${'x'.repeat(513)}`])
+      expect((await get(view, `/api/semaphore${query}`)).status).to.equal(400);
   });
 
   it('shows a queue of any length: its first requests and how many there are of each group', async () => {
@@ -76,8 +100,7 @@ describe('the web view', () => {
     const cost = { tokens: 60, dollars: 1 };
     await semaphore.acquire({ group: 'a', permits: 2, cost });
     await semaphore.acquire({ cost: { tokens: 0 } });
-    const ended = new AbortController();
-    const waiting = semaphore.acquire({ group: 'a', signal: ended.signal });
+    void semaphore.acquire({ group: 'a' });
     await clock.advance(0);
     const detail = await shown<Detail>(view, 'semaphore?name=llm');
     expect(detail.groups).to.deep.equal([
@@ -89,16 +112,14 @@ describe('the web view', () => {
       dollars: { amount: 9, per: 60_000, burst: 9, from: 'caller', used: 1 },
     });
     expect(detail.row).to.deep.include({ limit: null, limitFrom: 'caller', held: 3, over: 0 });
-    ended.abort();
-    await waiting.catch(() => undefined);
   });
 
   it('lists all by pressure, with the permits over the limit and how long the first request waits', async () => {
     const { clock, view, open } = viewFixture({ actions: true, names: ['not yet used'] });
     const [busy, half] = [open('busy', 3), open('half', 2)];
-    const handles = [await busy.acquire(), await busy.acquire(), await half.acquire()];
+    for (const each of [busy, busy, half]) await each.acquire();
     await busy.setLimit(1);
-    const waiting = busy.acquire();
+    void busy.acquire();
     await clock.advance(1500);
     const list = await shown<ListSnapshot>(view, 'list');
     expect(list).to.deep.include({ at: clock.wall(), actions: true, total: 3 });
@@ -112,36 +133,6 @@ describe('the web view', () => {
       ['half', 2, 'caller', 1, 0, 0, null, 0.5],
       ['not yet used', null, 'none', 0, 0, 0, null, 0],
     ]);
-    for (const handle of handles) await handle.release();
-    await (await waiting).release();
-  });
-
-  it('shows slots, the queue, the history of the last minutes, and losses', async () => {
-    const { clock, view, open } = viewFixture();
-    const jobs = open('jobs', 3, 'worker 1');
-    const pair = await jobs.acquire({ permits: 2 });
-    const waiting = open('jobs', 3, 'worker 2').acquire({ permits: 2 });
-    await clock.advance(2500);
-    const detail = await shown<Detail>(view, 'semaphore?name=jobs');
-    expect(detail.row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 1 });
-    const { id: holderId, fencingToken } = pair;
-    const ticket = { holderId, fencingToken, label: 'worker 1', heldFor: 2500, expiresIn: 27_500 };
-    expect(detail.slots).to.deep.equal([
-      { slot: 0, ...ticket },
-      { slot: 1, ...ticket },
-    ]);
-    expect(detail.queue[0]).to.deep.include({
-      position: 0,
-      permits: 2,
-      label: 'worker 2',
-      waitingFor: 2500,
-    });
-    expect(detail.history.at(-1)).to.deep.include({ held: 2, waiting: 1, limit: 3 });
-    expect([detail.losses, detail.groups, detail.budgets]).to.deep.equal([[], [], {}]);
-    await pair.release();
-    await (await waiting).release();
-    expect((await get(view, '/api/semaphore')).status).to.equal(400);
-    expect((await get(view, `/api/semaphore?name=${'x'.repeat(513)}`)).status).to.equal(400);
   });
 
   it('sends each new picture as an event, a sign of life when there is none, and ends when the page goes', async () => {
@@ -181,7 +172,8 @@ describe('the web view', () => {
     const jobs = open('jobs', 2);
     const warnings: unknown[] = [];
     jobs.on('warning', (warning) => warnings.push(warning));
-    const [one, two] = [await jobs.acquire(), await jobs.acquire()];
+    const one = await jobs.acquire();
+    await jobs.acquire();
     const waiting = jobs.acquire();
     const change = async (kind: string, body: object): Promise<unknown> =>
       (await post(view, `/api/${kind}`, { name: 'jobs', ...body })).json();
@@ -193,7 +185,6 @@ describe('the web view', () => {
     expect(await change('limit', { limit: 5 })).to.deep.equal({ changed: true });
     expect(await jobs.inspect()).to.include({ limit: 5, limitFrom: 'setLimit' });
     expect(warnings).to.deep.equal([]);
-    await Promise.all([two.release(), (await waiting).release()]);
   });
 
   it('refuses wrong options at once', () => {

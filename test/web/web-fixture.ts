@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
-import type { RequestOptions, Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type RequestOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import type { WebHandler, WebViewOptions } from '../../src/web/index.js';
@@ -11,8 +11,8 @@ export const TOKEN = 'a-token-for-tests-0123456789';
 const ORIGIN = 'http://view.example';
 
 /**
- * Lets a view end its looks once the test is over: until then the view listens for losses in this
- * process, and a later test would hear messages published for it.
+ * Lets a view end its looks with the test: until then it listens for losses in this process, and
+ * would hear those of a later test.
  */
 export function endLooks<C extends { advance(duration: number): unknown }>(clock: C): C {
   afterTest(() => clock.advance(60_000));
@@ -55,11 +55,10 @@ export function post(
     'sec-fetch-site': 'same-origin',
     ...headers,
   };
-  const sent = Object.entries(all).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, value]],
-  );
+  const sent = Object.entries(all).filter(([, value]) => value !== undefined);
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return view(new Request(ORIGIN + path, { method: 'POST', headers: sent, body: text }));
+  const init = { method: 'POST', headers: sent, body: text };
+  return view(new Request(ORIGIN + path, init));
 }
 
 /** Over HTTP, as a page of `origin`: the limit of `jobs` is 3. */
@@ -72,19 +71,12 @@ export function sendLimit(url: string, origin: string): Promise<Response> {
 }
 
 /** The answer to a request that is sent as it is: `fetch` would change it. */
-export function answerTo(
-  address: string,
-  options: RequestOptions,
-): Promise<{ status: number | undefined; headers: IncomingHttpHeaders }> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(address, options, (response) => {
-      resolve({ status: response.resume().statusCode, headers: response.headers });
-    });
-    request.once('error', reject).end();
-  });
+export async function answerTo(address: string, options: RequestOptions) {
+  const [response] = (await once(request(address, options).end(), 'response')) as [IncomingMessage];
+  return { status: response.resume().statusCode, headers: response.headers };
 }
 
-/** The events of a stream, as they come. */
+/** The events of a stream, as they come; the stream is cancelled when the test ends. */
 export class Events {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   #text = '';
@@ -92,6 +84,7 @@ export class Events {
   constructor(response: Response) {
     if (response.body === null) throw new Error('a response without a body');
     this.#reader = response.body.getReader();
+    afterTest(() => this.cancel());
   }
 
   /** The data of the next event of that type; undefined at the end. */
@@ -120,21 +113,20 @@ export class Events {
   }
 
   cancel(): Promise<void> {
-    return this.#reader.cancel();
+    return this.#reader.cancel().catch(() => undefined);
   }
 }
 
-/** Serves on a free port while `body` runs, which gets the address. */
-export async function withServer(
-  listener: NodeListener,
-  body: (address: string) => Promise<void>,
-): Promise<void> {
-  const server: Server = createServer((request, response) => listener(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    await body(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+/** Serves on a free port until the test ends; gives the address. */
+export async function serve(listener: NodeListener): Promise<string> {
+  const server = createServer((asked, response) => listener(asked, response));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  afterTest(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Gives what a view tells of its errors. */
+export function recorder() {
+  const told: unknown[] = [];
+  return { told, onError: (error: unknown) => void told.push(error) };
 }
