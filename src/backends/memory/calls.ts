@@ -3,20 +3,26 @@ import * as gcra from '../gcra.js';
 import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
-import { timeOf, useCap } from './order.js';
-import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, storeMeter } from './rate.js';
-import { add, drop, isLate, purge, renew, toldOf, type Said, type Semaphore } from './semaphore.js';
+import { useCap } from './order.js';
+import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, useMeter } from './rate.js';
+import {
+  drop,
+  isLate,
+  nextNumber,
+  purge,
+  renew,
+  toldOf,
+  type Said,
+  type Semaphore,
+} from './semaphore.js';
 import { isAlive, leave } from './serve.js';
-import { slotsOf } from './free-slots.js';
 
-export function giveBack(s: Semaphore, call: port.ReleaseCall): Said<port.ReleaseReply> {
-  const { ids, spent } = call;
+export function giveBack(s: Semaphore, { ids, spent }: port.ReleaseCall): Said<port.ReleaseReply> {
   const released = ids.map((id) => {
-    const { charged } = s.keys.tickets.get(id) ?? {};
-    const isDropped = drop(s, id);
+    const ticket = drop(s, id);
     const costs = spent?.[ids.indexOf(id)];
-    if (isDropped && costs !== undefined) settlePrice(s, charged, costs);
-    return isDropped;
+    if (ticket !== undefined && costs !== undefined) settlePrice(s, ticket.charged, costs);
+    return ticket !== undefined;
   });
   for (const id of s.waiting > 0 ? ids : []) {
     const r = s.keys.requests.get(id);
@@ -40,30 +46,29 @@ export function renewEach(s: Semaphore, call: port.ExtendCall): Said<port.Extend
 
 export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply> {
   const { id, newId } = call;
-  const { tickets, expiries, adopted } = s.keys;
-  const late = isLate(s, call);
-  const origin = firstId(id);
+  const { tickets, adopted } = s.keys;
+  const [late, origin] = [isLate(s, call), firstId(id)];
   // A second run finds the new id.
   const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
   const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
   if (found === undefined) return { ticket: undefined, late };
-  let { fencingToken } = found;
-  if (found.id === newId) {
-    renew(s, found, call.ttl);
-  } else {
-    tickets.delete(found.id);
-    expiries.remove(found);
+  const before = found.id;
+  if (before !== newId) {
+    tickets.delete(before);
+    tickets.set(newId, found);
     adopted.set(origin, newId);
-    ({ fencingToken } = add(s, { ...found, id: newId }, call));
-    tellEnded(s, found.id, 'missing');
+    found.id = newId;
+    found.label = call.label;
+    found.fencingToken = nextNumber(s);
+    tellEnded(s, before, 'missing');
   }
-  return { ticket: { slots: slotsOf(found.ranges), fencingToken, before: found.id } };
+  const { fencingToken, slots } = renew(s, found, call.ttl);
+  return { ticket: { slots: slots.slice(), fencingToken, before } };
 }
 
 export function revoke(s: Semaphore, { id }: port.RevokeCall): Said<port.RevokeReply> {
-  const ticket = s.keys.tickets.get(id);
+  const ticket = drop(s, id);
   if (ticket !== undefined) {
-    drop(s, id);
     remember(s, id, true, ticket.expiresAt);
     tellEnded(s, id, 'revoked');
   }
@@ -72,7 +77,7 @@ export function revoke(s: Semaphore, { id }: port.RevokeCall): Said<port.RevokeR
 
 function tellEnded({ server, key }: Semaphore, id: string, reason: 'missing' | 'revoked'): void {
   const client = parseTicketId(id)?.client ?? '';
-  server.inboxes.tell(key, client, (to) => to.onEnded?.([{ id, reason }], key.name));
+  server.tell(key, client, (to) => to.onEnded?.([{ id, reason }], key.name));
 }
 
 /** For how long a change that is sent again makes nothing new, in milliseconds. */
@@ -81,6 +86,7 @@ const CHANGE_LIFE_MS = 60_000;
 /** Undefined: no limit is stored. */
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
+  s.keptUntil = Infinity;
   s.told = toldOf(s);
   s.configured ||= s.own;
   s.limit = limit ?? s.configured;
@@ -117,19 +123,15 @@ export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRate
   s.configured = s.own;
   const full = budget === RATE || newRate === undefined ? [] : budgetsCounted(s);
   if (full.length >= MOST_BUDGETS && !full.includes(budget)) return { full };
-  storeMeter(s, budget, newRate);
+  useMeter(s, budget, newRate, Infinity);
   return {};
 }
 
 export function setGroupLimit(s: Semaphore, call: port.SetGroupLimitCall): Said<port.SetRateReply> {
-  const late = isLate(s, call);
-  const { newGroupLimit: permits } = call;
-  if (!late) {
-    s.hasNoCap = permits === undefined;
-    useCap(s, permits === undefined ? undefined : { permits, until: undefined });
-    s.configured = s.own;
-  }
-  return { late };
+  if (isLate(s, call)) return { late: true };
+  s.configured = s.own;
+  useCap(s, call.newGroupLimit ?? Infinity, Infinity);
+  return {};
 }
 
 /** The limit that a change made, or true of a ticket that was revoked. */
@@ -146,35 +148,38 @@ function remember(s: Semaphore, id: string, value: number | true, until: number)
     s.memories.delete(other);
   }
   s.memories.set(id, [value, until]);
-  s.remembers = Math.max(s.remembers, until);
+  s.keptUntil = Math.max(s.keptUntil, until);
 }
 
 /** The tickets and requests of a semaphore. Drops expired tickets, and changes nothing else. */
-export function inspect(s: Semaphore, call: port.InspectCall, now: number): port.InspectReply {
-  purge(s, now);
-  const rate = showRate(s, call.rate, now);
-  const { tickets, slots, requests, flows } = s.keys;
+export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply {
+  purge(s);
+  const { now } = s;
+  const { tickets, slots, requests, times } = s.keys;
   const holders = [...tickets.values()].map((ticket) => {
-    const { id, ranges, fencingToken, expiresAt, label, group } = ticket;
+    const { id, fencingToken, expiresAt, label, group } = ticket;
     const [heldFor, expiresIn] = [Math.max(0, now - fencingToken / 1000), expiresAt - now];
-    const held = { id, slots: slotsOf(ranges), fencingToken, expiresIn, heldFor, label };
-    return group === '' ? held : { ...held, group };
+    const own = { id, slots: ticket.slots.slice(), fencingToken, expiresIn, heldFor, label };
+    return group === '' ? own : { ...own, group };
   });
   const standings = [...requests.values()].map((r) => {
-    const { isParked: parked } = r;
-    return { ...r, parked, tag: flows.get(r.flow)?.tag, living: isAlive(s, r, now) };
+    const [{ label }, tag] = [r.call, r.flow?.tag];
+    return { ...r, label, parked: r.flow === undefined, tag, living: isAlive(s, r) };
   });
-  const waiters = waitersOf(standings, now, (priority) => timeOf(s, priority));
-  const counts = { held: slots.held, waiting: waiters.length };
-  const budgets = gcra.budgetsShown(showBudgets(s, now), call.budgets);
-  const rules = { ...limitOf(s, call), ...(rate && { rate }), ...budgets, ...capOf(s, call, now) };
-  return { ...rules, ...counts, holders, waiters };
+  const waiters = waitersOf(standings, now, (priority) => times[priority] ?? 0);
+  return { ...rulesOf(s, call), held: slots.held, waiting: waiters.length, holders, waiters };
 }
 
-function capOf({ cap, hasNoCap }: Semaphore, call: port.InspectCall, now: number) {
-  const isOn = (cap?.until ?? Infinity) > gcra.microseconds(now);
-  const groupLimit = hasNoCap ? undefined : ((isOn ? cap?.permits : undefined) ?? call.groupLimit);
-  return groupLimit === undefined ? {} : { groupLimit };
+function rulesOf(s: Semaphore, call: port.InspectCall) {
+  const rate = showRate(s, call.rate);
+  const cap = s.capUntil > s.time ? s.cap : call.groupLimit;
+  const groupLimit = cap === Infinity ? undefined : cap;
+  return {
+    ...limitOf(s, call),
+    ...(rate && { rate }),
+    ...gcra.budgetsShown(showBudgets(s), call.budgets),
+    ...(groupLimit && { groupLimit }),
+  };
 }
 
 function limitOf({ stored, configured }: Semaphore, call: port.InspectCall) {

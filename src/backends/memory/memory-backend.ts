@@ -8,10 +8,10 @@ import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { close } from './close.js';
 import * as script from './calls.js';
-import { Names } from './names.js';
 import { acquire, isFree } from './requests.js';
 import { open, type Semaphore } from './semaphore.js';
 import { serve } from './serve.js';
+import { Server } from './server.js';
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
@@ -22,13 +22,25 @@ export interface MemoryBackendOptions {
   readonly clock?: Clock | undefined;
 }
 
-interface AnyCall extends port.Call {
+interface Keyed {
+  readonly key: port.SemaphoreKey;
   readonly requests?: readonly unknown[];
   readonly ids?: readonly unknown[];
 }
 
-/** The work of a call before permits are granted. */
+/** A part of a call, or all of it. */
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
+
+/** With the begin and the end of every call that may change something. */
+function whole<C extends port.Call, R extends object>(act: Act<C, R>): Act<C, R & port.Reply> {
+  return (semaphore, call) => {
+    open(semaphore, call);
+    const said = act(semaphore, call);
+    // A call that asks has served the queue before, and with each request.
+    if (semaphore.asked === undefined) serve(semaphore);
+    return close(semaphore, said);
+  };
+}
 
 /**
  * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
@@ -36,10 +48,10 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
  */
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
-  /** By map key: number of stripes -> when it was last used. */
-  readonly #stripes = new Map<string, Map<number, number>>();
-  readonly #names = new Names();
-  readonly #epoch: number;
+  readonly #server: Server;
+  /** The stripes that keyed mutexes are used with, and when they were last. */
+  #stripes: readonly { readonly mapKey: string; readonly stripes: number; readonly at: number }[] =
+    [];
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
   #turning: Promise<void> | undefined;
@@ -47,140 +59,111 @@ export class MemoryBackend implements port.Backend {
   constructor(options: MemoryBackendOptions = {}) {
     checkOptions(options, 'clock');
     this.clock = checkClock(options.clock ?? systemClock);
-    this.#epoch = this.clock.wall() - this.clock.monotonic();
+    this.#server = new Server(this.clock);
   }
 
   /** @internal Names that take memory. */
   get size(): number {
-    return this.#names.size;
+    return this.#server.size;
   }
 
   /** See `Backend`. */
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    return this.#each(calls, acquire);
+    return this.#each(calls, whole(acquire));
   }
 
-  acquireTogether(
+  async acquireTogether(
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
-    const now = this.#now();
-    const isFreeNow = (call: port.AcquireCall): boolean =>
-      this.#on(call.key, now, (semaphore) => isFree(semaphore, call, now));
-    return calls.every(isFreeNow)
-      ? this.#each(calls, acquire)
-      : this.#reply(calls.length, undefined);
+    this.#server.begin();
+    return calls.every((call) => this.#on(call, isFree)) ? this.acquire(calls) : undefined;
   }
 
   /** See `Backend`. */
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#each(calls, script.renewEach);
+    return this.#each(calls, whole(script.renewEach));
   }
 
   /** See `Backend`. */
   release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#each(calls, script.giveBack);
+    return this.#each(calls, whole(script.giveBack));
   }
 
   setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#one(call, script.setLimit);
+    return this.#one(call, whole(script.setLimit));
   }
 
   setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setRate);
+    return this.#one(call, whole(script.setRate));
   }
 
   setGroupLimit(call: port.SetGroupLimitCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setGroupLimit);
+    return this.#one(call, whole(script.setGroupLimit));
   }
 
   addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#one(call, script.addPermits);
+    return this.#one(call, whole(script.addPermits));
   }
 
   adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#one(call, script.adopt);
+    return this.#one(call, whole(script.adopt));
   }
 
   revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#one(call, script.revoke);
+    return this.#one(call, whole(script.revoke));
   }
 
   /** See `Backend`. */
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#reply(1, this.#inspect(call));
+    return this.#one(call, script.inspect);
   }
 
   /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
-    return this.#reply(
-      keys.length,
-      keys.map((key) => overviewOf(this.#inspect({ key, limit: 0 }))),
-    );
+    const calls = keys.map((key) => ({ key, limit: 0 }));
+    return this.#each(calls, (semaphore, call) => overviewOf(script.inspect(semaphore, call)));
   }
 
   async listNames(prefix: string): Promise<port.NamePage> {
-    const start = mapKeyOf({ prefix, name: '' });
-    const mapKeys = this.#names.mapKeysAt(this.#now()).filter((mapKey) => mapKey.startsWith(start));
-    return { names: mapKeys.map((mapKey) => mapKey.slice(start.length)), cursor: '' };
+    this.#server.begin();
+    return { names: this.#server.namesOf(prefix), cursor: '' };
   }
 
-  async noteStripes(
-    { prefix, name }: port.SemaphoreKey,
-    stripes: number,
-  ): Promise<readonly number[]> {
-    const [mapKey, now] = [mapKeyOf({ prefix, name }), this.#now()];
-    const noted = this.#stripes.get(mapKey) ?? new Map<number, number>();
-    for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
-    // The last used comes last: the loop ends at the first that still counts.
-    this.#stripes.delete(mapKey);
-    this.#stripes.set(mapKey, noted.set(stripes, now));
-    for (const [other, numbers] of this.#stripes) {
-      if (now - Math.max(...numbers.values()) <= KEYS_LIFE_MS) break;
-      this.#stripes.delete(other);
-    }
-    return [...noted.keys()];
+  async noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
+    this.#server.begin();
+    const [mapKey, at] = [mapKeyOf(key), this.#server.now];
+    const others = this.#stripes.filter((noted) => {
+      return (
+        at - noted.at <= KEYS_LIFE_MS && !(noted.mapKey === mapKey && noted.stripes === stripes)
+      );
+    });
+    this.#stripes = [...others, { mapKey, stripes, at }];
+    return this.#stripes.filter((noted) => noted.mapKey === mapKey).map((noted) => noted.stripes);
   }
 
   listen(client: string, prefix: string, listener: port.GrantListener): port.Listening {
-    return this.#names.server.inboxes.open(client, prefix, listener);
+    return this.#server.listen(client, prefix, listener);
   }
 
-  #each<C extends AnyCall, R>(calls: readonly C[], act: Act<C, R>): Promise<(R & port.Reply)[]> {
-    const now = this.#now();
+  #one<C extends Keyed, R>(call: C, act: Act<C, R>): Promise<R> {
+    this.#server.begin();
+    return this.#reply(1, this.#on(call, act));
+  }
+
+  #each<C extends Keyed, R>(calls: readonly C[], act: Act<C, R>): Promise<R[]> {
+    this.#server.begin();
     let size = 0;
     for (const { requests, ids } of calls) size += (requests ?? ids)?.length ?? 1;
     return this.#reply(
       size,
-      calls.map((call) => this.#run(call, act, now)),
+      calls.map((call) => this.#on(call, act)),
     );
   }
 
-  #one<C extends AnyCall, R>(call: C, act: Act<C, R>): Promise<R & port.Reply> {
-    return this.#reply(1, this.#run(call, act, this.#now()));
-  }
-
-  /** The begin and the end of every call. */
-  #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
-    // Without a closure, which a lone pair would pay for twice.
-    const semaphore = this.#names.find(call.key, now);
-    open(semaphore, call, now);
-    const said = act(semaphore, call);
-    // A call that asks has served the queue before, and with each request.
-    if (semaphore.asked === undefined) serve(semaphore);
-    const reply = Object.assign(close(semaphore), said);
-    this.#names.settle(semaphore, now);
-    return reply;
-  }
-
-  #inspect(call: port.InspectCall): port.InspectReply {
-    const now = this.#now();
-    return this.#on(call.key, now, (semaphore) => script.inspect(semaphore, call, now));
-  }
-
-  #on<R>(key: port.SemaphoreKey, now: number, use: (semaphore: Semaphore) => R): R {
-    const semaphore = this.#names.find(key, now);
-    const reply = use(semaphore);
-    this.#names.settle(semaphore, now);
+  #on<C extends Keyed, R>(call: C, act: Act<C, R>): R {
+    const semaphore = this.#server.find(call.key);
+    const reply = act(semaphore, call);
+    this.#server.settle(semaphore);
     return reply;
   }
 
@@ -188,22 +171,13 @@ export class MemoryBackend implements port.Backend {
   #reply<R>(size: number, reply: R): Promise<R> {
     this.#inARow += size;
     if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
-    this.#turning ??= this.#nextTurn();
-    return this.#turning.then(() => reply);
-  }
-
-  /**
-   * A server's replies come from the event loop, these replies do not: if each made its caller call
-   * again, nothing else would ever run.
-   */
-  async #nextTurn(): Promise<void> {
-    await setImmediate();
-    this.#inARow = 0;
-    this.#turning = undefined;
-  }
-
-  /** Steps of the wall clock must neither end a ticket nor prolong it. */
-  #now(): number {
-    return this.#epoch + this.clock.monotonic();
+    // A server's replies come from the event loop, these replies do not: if each made its caller
+    // call again, nothing else would ever run.
+    this.#turning ??= setImmediate();
+    return this.#turning.then(() => {
+      this.#inARow = 0;
+      this.#turning = undefined;
+      return reply;
+    });
   }
 }

@@ -1,5 +1,5 @@
 import type { QueueProgress } from '../backend.js';
-import { isBefore, type Flow, type Waiting } from './order.js';
+import { isBefore, type Waiting } from './order.js';
 import type { Semaphore } from './semaphore.js';
 
 /** How fast grants come, while a waiting request wants to know. */
@@ -32,19 +32,13 @@ export function settlePace(s: Semaphore): void {
  * Behind how many requests, as if all groups had the same weight. Without priorities and groups
  * that is exact.
  */
-function positionOf(s: Semaphore, r: Waiting): number {
-  const { flows, times } = s.keys;
-  const flow = flows.get(r.flow);
-  if (flow === undefined || r.isParked) return s.waiting - 1;
-  const turns = flow.waiting.items.filter(({ arrival }) => arrival < r.arrival).length;
-  const own = times.get(r.order.priority)?.flows;
-  if (own === undefined) return turns;
-  const isAhead = (other: Flow): boolean => flow.tag === undefined || isBefore(other, flow);
-  let before = own.items.filter(isAhead).length;
-  for (const [priority, { flows: heads }] of times) {
-    if (priority > r.order.priority) before += heads.items.length;
-  }
-  return Math.min(s.waiting - 1, before + turns * own.items.length);
+function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): number {
+  if (flow === undefined) return waiting - 1;
+  const turns = flow.waiting.items.filter((other) => other.arrival < arrival).length;
+  const rivals = keys.heads.items.filter(({ priority }) => priority === flow.priority);
+  const higher = keys.heads.items.filter(({ priority }) => priority > flow.priority);
+  const before = higher.length + rivals.filter((other) => isBefore(other, flow)).length;
+  return Math.min(waiting - 1, before + turns * rivals.length);
 }
 
 /** A waiting request's progress, as its verdict has it. */

@@ -5,24 +5,31 @@ import type { Semaphore } from './semaphore.js';
 
 /** The used units of a rate, or of a budget. */
 export interface Meter {
+  /** Of the budget, or `RATE`. */
+  readonly name: string;
   /** Undefined: stored by `setRate(undefined)`. */
-  readonly rate: Rate | undefined;
-  /** Undefined: the terms are stored. Else callers that name none are free of them from then on. */
-  readonly until: number | undefined;
-  readonly arrivals: gcra.Arrivals;
+  rate: Rate | undefined;
+  /**
+   * In microseconds; Infinity: the terms are stored. Callers that name none are free of them from
+   * then on.
+   */
+  until: number;
+  arrivals: gcra.Arrivals;
   /** By how much all but time has moved its arrival time back. */
-  readonly returned: number;
+  returned: number;
 }
 
-/** A budget that counts. */
-export interface Charge {
+type Counting = Meter & { readonly rate: Rate };
+
+/** What a ticket was charged of one meter. */
+interface Charge {
+  readonly name: string;
   readonly price: number;
   /** When time has given it all back. */
   readonly due: number;
 }
 
-/** By the name of each budget; undefined: none. */
-export type Charges = ReadonlyMap<string, Charge> | undefined;
+export type Charges = readonly Charge[];
 
 interface Priced {
   readonly permits: number;
@@ -32,46 +39,44 @@ interface Priced {
 /** The name of the rate among the budgets. */
 export const RATE = '';
 
-const UNUSED: Meter = { rate: undefined, until: 0, arrivals: gcra.NO_ARRIVALS, returned: 0 };
-
-type Named = readonly [string, Meter];
-type Counting = readonly [string, Meter, Rate];
-
 /** Of most semaphores: these pay nothing. */
 const NONE: readonly never[] = [];
 
-export function metersOf({ rate, budgets }: Semaphore): Iterable<Named> {
-  if (rate === undefined) return budgets ?? NONE;
-  return [[RATE, rate], ...(budgets ?? NONE)];
-}
-
-function meterOf({ rate, budgets }: Semaphore, name: string): Meter {
-  return (name === RATE ? rate : budgets?.get(name)) ?? UNUSED;
-}
-
-function setMeter(s: Semaphore, name: string, meter: Meter): void {
-  if (name === RATE) s.rate = meter;
-  else (s.budgets ??= new Map()).set(name, meter);
+function meterOf({ meters }: Semaphore, name: string): Meter {
+  const known = meters.find((meter) => meter.name === name);
+  if (known !== undefined) return known;
+  const meter = { name, rate: undefined, until: 0, arrivals: gcra.NO_ARRIVALS, returned: 0 };
+  meters.push(meter);
+  return meter;
 }
 
 /** With its arrival time the ends of its tickets' charges move. */
-function moved(meter: Meter, arrivals: gcra.Arrivals): Meter {
-  const returned = meter.returned + Math.max(0, meter.arrivals.tat - arrivals.tat);
-  return { ...meter, arrivals, returned };
+function move(s: Semaphore, meter: Meter, arrivals: gcra.Arrivals): void {
+  const end = arrivals.tat / 1000;
+  meter.returned += Math.max(0, meter.arrivals.tat - arrivals.tat);
+  meter.arrivals = arrivals;
+  s.lastUse = Math.max(s.lastUse, end);
+  s.keptUntil = Math.max(s.keptUntil, end);
 }
 
-/** Lets new terms count. Units that were used under the terms before stay used. */
-function useMeter(s: Semaphore, name: string, rate: Rate, until: number | undefined): void {
-  const known = meterOf(s, name);
-  const arrivals = gcra.underRate(rate, known.rate ?? rate, known.arrivals, s.time);
-  setMeter(s, name, { ...moved(known, arrivals), rate, until });
+/**
+ * Lets new terms count. Units that were used under the terms before stay used. Undefined: no
+ * request is held back.
+ */
+export function useMeter(s: Semaphore, name: string, rate: Rate | undefined, until: number): void {
+  const meter = meterOf(s, name);
+  const { arrivals } = meter;
+  const unused = { tat: s.time, granted: s.time };
+  move(s, meter, rate ? gcra.underRate(rate, meter.rate ?? rate, arrivals, s.time) : unused);
+  meter.rate = rate;
+  meter.until = until;
+  s.keptUntil = Math.max(s.keptUntil, until / 1000);
 }
 
 export function readMeters(s: Semaphore): void {
-  for (const [name, meter] of metersOf(s)) {
+  for (const meter of s.meters) {
     const { arrivals } = meter;
-    if (s.time < arrivals.granted)
-      setMeter(s, name, moved(meter, gcra.onClockAt(s.time, arrivals)));
+    if (s.time < arrivals.granted) move(s, meter, gcra.onClockAt(s.time, arrivals));
   }
 }
 
@@ -82,43 +87,29 @@ export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budget
 }
 
 function nameMeter(s: Semaphore, name: string, rate: Rate): void {
-  const known = meterOf(s, name);
-  if (known.until === undefined) return;
-  const life = gcra.microseconds(Math.max(rate.per, RATE_LIFE_MS));
-  const isFresh = isSame(known.rate, rate) && known.until - s.time >= life / 2;
-  useMeter(s, name, rate, isFresh ? known.until : s.time + life);
+  const { rate: known, until } = meterOf(s, name);
+  if (until === Infinity) return;
+  const { permits, per, burst } = rate;
+  const isSame = known?.permits === permits && known.per === per && known.burst === burst;
+  useMeter(s, name, rate, endOfTerms(s, isSame, until, Math.max(per, RATE_LIFE_MS)));
 }
 
-function isSame(one: Rate | undefined, other: Rate): boolean {
-  return one?.permits === other.permits && one.per === other.per && one.burst === other.burst;
-}
-
-/** Undefined: no request is held back, whatever callers name. */
-export function storeMeter(s: Semaphore, name: string, rate: Rate | undefined): void {
-  if (rate !== undefined) return useMeter(s, name, rate, undefined);
-  const { returned } = moved(meterOf(s, name), { tat: s.time, granted: s.time });
-  setMeter(s, name, { ...UNUSED, until: undefined, returned });
+/** Until when terms count that a caller names, and that counted until then if they are the same. */
+export function endOfTerms(s: Semaphore, isSame: boolean, until: number, life: number): number {
+  const end = s.time + gcra.microseconds(life);
+  return isSame && until - s.time >= (end - s.time) / 2 ? until : end;
 }
 
 /** The meters that count now: a meter that no caller has named for long is over. */
-function counting(s: Semaphore, time: number): readonly Counting[] {
-  const meters = metersOf(s);
-  if (meters === NONE) return NONE;
-  return Array.from(meters).flatMap(([name, meter]): Counting[] => {
-    const { rate, until = Infinity } = meter;
-    return rate !== undefined && until > time ? [[name, meter, rate]] : [];
-  });
+function counting({ meters, time }: Semaphore): readonly Counting[] {
+  if (meters.length === 0) return NONE;
+  return meters.filter((one): one is Counting => one.rate !== undefined && one.until > time);
 }
 
 /** The names of the budgets that count. */
 export function budgetsCounted(s: Semaphore): string[] {
-  const names = counting(s, s.time).map(([name]) => name);
+  const names = counting(s).map(({ name }) => name);
   return names.filter((name) => name !== RATE).toSorted();
-}
-
-/** Whether a budget counts. */
-export function isPriced(s: Semaphore): boolean {
-  return counting(s, s.time).some(([name]) => name !== RATE);
 }
 
 function priceOf({ permits, cost }: Priced, name: string): number {
@@ -131,7 +122,7 @@ function priceOf({ permits, cost }: Priced, name: string): number {
  */
 export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
   let allowed = -Infinity;
-  for (const [name, { arrivals }, rate] of counting(s, s.time)) {
+  for (const { name, arrivals, rate } of counting(s)) {
     const price = priceOf(r, name);
     if (price === 0) continue;
     const before = name === RATE ? ahead : 0;
@@ -141,54 +132,53 @@ export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
 }
 
 export function charge(s: Semaphore, r: Priced): Charges {
-  let charged: Map<string, Charge> | undefined;
-  for (const [name, meter, rate] of counting(s, s.time)) {
-    const price = priceOf(r, name);
-    if (price === 0) continue;
-    const arrivals = gcra.afterGrant(rate, meter.arrivals, s.time, price);
-    setMeter(s, name, { ...meter, arrivals });
-    const due = arrivals.tat + meter.returned;
-    if (name !== RATE) (charged ??= new Map<string, Charge>()).set(name, { price, due });
-  }
-  return charged;
+  const meters = counting(s);
+  if (meters === NONE) return NONE;
+  return meters.flatMap((meter) => {
+    const [{ name, rate, arrivals, returned }, price] = [meter, priceOf(r, meter.name)];
+    if (price === 0) return [];
+    move(s, meter, gcra.afterGrant(rate, arrivals, s.time, price));
+    return { name, price, due: meter.arrivals.tat + returned };
+  });
 }
 
 /**
  * A ticket has spent more or less than it was charged. A settlement gives back no unit that time
  * has given back: so no window has more than if the price had been right from the start.
  */
-export function settlePrice(s: Semaphore, charged: Charges, spent: Costs): void {
-  for (const [name, meter, rate] of counting(s, s.time)) {
-    const { price, due } = charged?.get(name) ?? { price: 0, due: 0 };
+export function settlePrice(s: Semaphore, charges: Charges, spent: Costs): void {
+  for (const meter of counting(s)) {
+    const { name, rate, arrivals, returned } = meter;
+    const { price, due } = charges.find((one) => one.name === name) ?? { price: 0, due: 0 };
     const change = (spent[name] ?? price) - price;
-    const { arrivals, returned } = meter;
     const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);
     const back = Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
     const more = gcra.afterGrant(rate, arrivals, s.time, change);
-    setMeter(s, name, moved(meter, change > 0 ? more : { ...arrivals, tat: arrivals.tat - back }));
+    move(s, meter, change > 0 ? more : { ...arrivals, tat: arrivals.tat - back });
   }
 }
 
 /** As `inspect` has it. */
-export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
-  const time = gcra.microseconds(now);
-  const known = s.rate;
-  if (known === undefined || (known.until ?? Infinity) <= time) return gcra.unasked(own);
-  if (known.rate === undefined) return undefined;
-  const arrivals = gcra.onClockAt(time, known.arrivals);
-  const next = gcra.timeAllowed(known.rate, arrivals, time, 1, 0);
-  const from = known.until === undefined ? 'setRate' : 'caller';
-  return { ...known.rate, from, nextIn: Math.max(0, next - time) / 1000 };
+export function showRate(
+  { meters, time }: Semaphore,
+  own: Rate | undefined,
+): RateState | undefined {
+  const known = meters.find(({ name, until }) => name === RATE && until > time);
+  if (known === undefined) return gcra.unasked(own);
+  const { rate, until, arrivals } = known;
+  if (rate === undefined) return undefined;
+  const next = gcra.timeAllowed(rate, gcra.onClockAt(time, arrivals), time, 1, 0);
+  const from = until === Infinity ? 'setRate' : 'caller';
+  return { ...rate, from, nextIn: Math.max(0, next - time) / 1000 };
 }
 
 /** As `inspect` has them. */
-export function showBudgets(s: Semaphore, now: number): Map<string, BudgetState | null> {
-  const time = gcra.microseconds(now);
-  const shown = new Map<string, BudgetState | null>();
-  for (const [name, { rate, until, arrivals }] of s.budgets ?? NONE) {
-    if ((until ?? Infinity) <= time) continue;
-    const from = until === undefined ? 'setBudget' : 'caller';
-    shown.set(name, rate === undefined ? null : gcra.budgetState(rate, arrivals, time, from));
-  }
-  return shown;
+export function showBudgets({ meters, time }: Semaphore): Map<string, BudgetState | null> {
+  const shown = meters.filter(({ name, until }) => name !== RATE && until > time);
+  return new Map(
+    shown.map(({ name, rate, until, arrivals }) => {
+      const from = until === Infinity ? 'setBudget' : 'caller';
+      return [name, rate ? gcra.budgetState(rate, arrivals, time, from) : null];
+    }),
+  );
 }

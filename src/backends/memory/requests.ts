@@ -1,11 +1,9 @@
 import type * as port from '../backend.js';
-import { microseconds } from '../gcra.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest } from './close.js';
-import { headOf, join, PLAIN, requestOf, endPlainOrder, useCap, type Waiting } from './order.js';
+import { hasRoom, join, PLAIN, requestOf, useCap, type Waiting } from './order.js';
 import { progressOf } from './queue-position.js';
-import { hasRoom } from './caps.js';
-import { nameMeters } from './rate.js';
+import { endOfTerms, nameMeters } from './rate.js';
 import {
   isLate,
   nextNumber,
@@ -16,16 +14,8 @@ import {
   type Ticket,
 } from './semaphore.js';
 import { fits, grant, isAlive, leave, serve } from './serve.js';
-import { slotsOf } from './free-slots.js';
 
 type Asked = port.TicketRequest;
-
-/** Puts a request into the queue. */
-function enqueue(s: Semaphore, r: Waiting): void {
-  s.keys.requests.set(r.id, r);
-  s.waiting += 1;
-  join(s, r);
-}
 
 /**
  * Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. A
@@ -49,18 +39,19 @@ function renewLease(s: Semaphore, isSure: boolean): void {
 /** A request that was dropped (claim or lease over after a stall) returns to its old turn. */
 function recall(s: Semaphore, call: port.AcquireCall): void {
   const { tickets, requests } = s.keys;
-  let isKnown = false;
   for (const asked of call.requests) {
     const { id, arrival } = asked;
     if (arrival !== undefined && !tickets.has(id) && !requests.has(id)) {
       // Data may have been lost while the clock was behind: new requests must come behind it.
       s.server.last = Math.max(s.server.last, arrival);
-      enqueue(s, requestOf(asked, call, arrival));
+      join(s, requestOf(asked, call, arrival));
     }
-    isKnown ||= s.waiting > 0 && requests.has(id);
+    const known = s.waiting > 0 ? requests.get(id) : undefined;
+    if (known === undefined) continue;
+    known.call = call;
+    s.recalled = true;
   }
-  s.recalled = isKnown;
-  if (isKnown) renewLease(s, true);
+  if (s.recalled) renewLease(s, true);
 }
 
 /**
@@ -80,7 +71,7 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
   const known = s.waiting > 0 ? requests.get(id) : undefined;
   if (known !== undefined) return { kind: 'queued', arrival: known.arrival };
-  const most = Math.min(s.limit, s.cap?.permits ?? Infinity);
+  const most = Math.min(s.limit, s.cap);
   if (permits > most && most > 0) return { kind: 'over', limit: most };
   const canTake = fits(s, asked) && hasRoom(s, asked);
   if (canTake && s.waiting === 0) return granted(grant(s, asked, call));
@@ -91,7 +82,7 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   if (!canTake && !stays) return refusal;
   const r = requestOf(asked, call, nextNumber(s));
   s.arriving = s.client;
-  enqueue(s, r);
+  join(s, r);
   serve(s);
   const taken = tickets.get(id);
   if (taken !== undefined) return granted(taken);
@@ -103,49 +94,34 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   return { kind: 'queued', arrival: r.arrival };
 }
 
-function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
-  return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
+function granted({ fencingToken, slots }: Ticket): port.GrantedVerdict {
+  return { kind: 'granted', fencingToken, slots: slots.slice() };
 }
 
 /**
  * Whether its request has a ticket already, or a permit is free for it once expired tickets and the
  * requests of dead clients are gone. Grants nothing.
  */
-export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
-  open(s, call, now);
-  if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
-  s.isTrial = true;
+export function isFree(s: Semaphore, call: port.AcquireCall): boolean {
+  open(s, call);
   // Requests without a group may wait for permits of theirs, and are not overtaken.
-  const isNext = serve(s) === undefined && headOf(s, PLAIN) === undefined;
-  s.isTrial = false;
+  const isNext = serve(s, true) === undefined && !s.keys.flows.has(PLAIN);
   s.turn = s.head = undefined;
-  close(s);
-  const free = (asked: Asked) => isNext && fits(s, asked) && hasRoom(s, asked);
-  return call.requests.every(free);
+  close(s, {});
+  return call.requests.every((asked) => {
+    return s.keys.tickets.has(asked.id) || (isNext && fits(s, asked) && hasRoom(s, asked));
+  });
 }
 
 /** The caller's cap counts unless a cap is stored. */
 function nameCap(s: Semaphore, permits: number): void {
-  const { cap, hasNoCap, time } = s;
-  const { until = Infinity } = cap ?? { until: 0 };
-  if (hasNoCap || until === Infinity) return;
-  const life = microseconds(RATE_LIFE_MS);
-  const isFresh = cap?.permits === permits && until - time >= life / 2;
-  useCap(s, { permits, until: isFresh ? until : time + life });
+  const { cap, capUntil } = s;
+  if (capUntil === Infinity) return;
+  useCap(s, permits, endOfTerms(s, cap === permits, capUntil, RATE_LIFE_MS));
 }
 
-export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
-  const { requests, rate, budgets, groupLimit } = call;
-  if (isLate(s, call)) {
-    const verdicts = requests.map((): port.AcquireVerdict => ({ kind: 'late' }));
-    return { verdicts, askAgainAt: undefined };
-  }
-  nameMeters(s, rate, budgets);
-  if (groupLimit !== undefined) nameCap(s, groupLimit);
-  s.asked = call;
-  recall(s, call);
-  serve(s);
-  const verdicts = requests.map((asked) => answer(s, asked, call));
+/** The first request of the call that waits. Notes how long those that want to know may wait. */
+function firstWaiting(s: Semaphore, requests: readonly Asked[], verdicts: port.AcquireVerdict[]) {
   let waits: Waiting | undefined;
   for (const [i, { id, asksProgress }] of s.waiting > 0 ? requests.entries() : []) {
     const r = s.keys.requests.get(id);
@@ -154,10 +130,22 @@ export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.Acquire
     if (arrival < (waits?.arrival ?? Infinity)) waits = r;
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
+  return waits;
+}
+
+export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
+  const { requests, rate, budgets, groupLimit } = call;
+  if (isLate(s, call)) {
+    return { verdicts: requests.map(() => ({ kind: 'late' })), askAgainAt: undefined };
+  }
+  nameMeters(s, rate, budgets);
+  if (groupLimit !== undefined) nameCap(s, groupLimit);
+  s.asked = call;
+  recall(s, call);
+  serve(s);
+  const verdicts = requests.map((asked) => answer(s, asked, call));
+  const waits = firstWaiting(s, requests, verdicts);
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
-  endPlainOrder(s);
-  return waits === undefined
-    ? { verdicts, askAgainAt: undefined }
-    : { verdicts, ...nearest(s, waits) };
+  return { verdicts, askAgainAt: undefined, ...(waits && nearest(s, waits)) };
 }

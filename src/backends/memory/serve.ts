@@ -1,58 +1,50 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { first, isOrdered, join, leaveFlow, type Waiting, type Wanted } from './order.js';
-import { countGroup } from './caps.js';
+import { countGroup, first, join, leaveFlow, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
-import { add, type Semaphore, type Terms, type Ticket } from './semaphore.js';
-import { slotsOf } from './free-slots.js';
+import { nextNumber, renew, type Semaphore, type Terms, type Ticket } from './semaphore.js';
 
 /** With its lease all requests of a client count. */
-export function isAlive(s: Semaphore, { client }: Waiting, now: number = s.now): boolean {
-  return client === s.arriving || (s.keys.clients.get(client) ?? -Infinity) > now;
+export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): boolean {
+  return call.client === arriving || (keys.clients.get(call.client) ?? -Infinity) > now;
 }
 
 export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
   s.keys.requests.delete(r.id);
-  s.waiting -= 1;
-  if (r.isParked) s.keys.parked.remove(r);
-  else leaveFlow(s, r, isGranted);
+  leaveFlow(s, r, isGranted);
 }
 
 /** The condition of every grant, besides its turn. */
 export function fits(s: Semaphore, r: Wanted): boolean {
-  return !s.isTrial && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
+  return s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */
-export function grant(s: Semaphore, r: Wanted, terms: Terms): Ticket {
-  const { id, permits, order = NO_ORDER } = r;
-  const { slots } = s.keys;
-  const held = slots.held + permits;
-  const [{ group }, charged] = [order, charge(s, r)];
+export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
+  const { tickets, expiries } = s.keys;
+  const { id, permits, order: { group } = NO_ORDER } = r;
+  const charged = charge(s, r);
   countGroup(s, group, permits);
-  const ranges = slots.take(permits);
-  while (slots.held < held) ranges.push(...slots.take(held - slots.held));
-  return add(s, { id, ranges, group, charged }, terms);
+  const [slots, fencingToken] = [s.keys.slots.take(permits), nextNumber(s)];
+  const expiresAt = s.now + ttl;
+  const ticket = { id, slots, label, fencingToken, expiresAt, group, charged, index: 0 };
+  tickets.set(id, ticket);
+  expiries.add(ticket);
+  return renew(s, ticket, ttl);
 }
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
 function give(s: Semaphore, r: Waiting): void {
+  const { call } = r;
+  const { client, label } = call;
   s.served += 1;
-  s.ids ??= new Set(s.asked?.requests.map(({ id }) => id));
-  const own = s.ids.has(r.id) ? s.asked : undefined;
-  const ticket = grant(s, r, own ?? { label: r.label, ttl: Math.min(r.ttl, CLAIM_TIME_MS) });
-  if (own !== undefined) return;
-  const { id, fencingToken, ranges, expiresAt } = ticket;
-  s.grants ??= new Map();
-  const grants = s.grants.get(r.client) ?? [];
-  grants.push({ id, fencingToken, slots: slotsOf(ranges), expiresAt });
-  s.grants.set(r.client, grants);
-}
-
-function park(s: Semaphore, r: Waiting): void {
-  leaveFlow(s, r);
-  r.isParked = true;
-  s.keys.parked.add(r);
+  const isOwn = call === s.asked;
+  const ticket = grant(s, r, isOwn ? call : { label, ttl: Math.min(call.ttl, CLAIM_TIME_MS) });
+  if (isOwn) return;
+  const { id, fencingToken, slots, expiresAt } = ticket;
+  const granted = { id, fencingToken, slots: [...slots], expiresAt };
+  if (client === s.client) s.grants.push(granted);
+  else s.server.tell(s.key, client, (to) => to.onGrants([granted], s.key.name));
 }
 
 /**
@@ -64,41 +56,36 @@ function unpark(s: Semaphore): void {
   for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
     if (r.permits > s.limit && isAlive(s, r)) return;
     parked.remove(r);
-    r.isParked = false;
     s.moved = true;
     join(s, r);
   }
 }
 
-function isMetered({ rate, budgets }: Semaphore): boolean {
-  return rate !== undefined || budgets !== undefined;
-}
-
 /**
- * Grants from the head of the queue for as long as permits last.
+ * Grants from the head of the queue for as long as permits last. In a trial it grants nothing.
  * @returns the first that does not fit
  */
-export function serve(s: Semaphore): Waiting | undefined {
+export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
   s.turn = s.head = undefined;
   if (s.waiting > 0) unpark(s);
+  const hasMeters = s.meters.length > 0;
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return undefined;
-    if (!isAlive(s, r)) {
-      s.moved = true;
-      leave(s, r);
-    } else if (r.permits > s.limit) {
-      park(s, r);
-    } else if (!fits(s, r)) {
+    const isLiving = isAlive(s, r);
+    if (isLiving && r.permits > s.limit) {
+      leaveFlow(s, r);
+      s.keys.parked.add(r);
+    } else if (isLiving && (isTrial || !fits(s, r))) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-      s.head = isMetered(s) ? r : undefined;
+      s.head = hasMeters ? r : undefined;
       return r;
     } else {
-      s.moved ||= isOrdered(s);
-      give(s, r);
-      leave(s, r, true);
+      s.moved = true;
+      if (isLiving) give(s, r);
+      leave(s, r, isLiving);
     }
   }
-  if (s.waiting > 0 && isMetered(s)) s.head = first(s);
+  if (s.waiting > 0 && hasMeters) s.head = first(s);
   return undefined;
 }

@@ -1,0 +1,107 @@
+import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { mapKeyOf } from '../map-key.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
+import type { Clock } from '../../time/clock.js';
+import { purge, Semaphore } from './semaphore.js';
+
+/** Names that stay though no ticket and no request is left: a call costs less for these. */
+const MOST_IDLE = 1000;
+
+/** How many semaphores each call checks at most: more than it can add. */
+const MOST_CHECKS = 10;
+
+/** The semaphores of a memory backend, and the inboxes of their clients. */
+export class Server {
+  /** When the call that runs began, in milliseconds and in microseconds. */
+  now = 0;
+  time = 0;
+  /** The last token or arrival. */
+  last = 0;
+  readonly #clock: Clock;
+  readonly #epoch: number;
+  /** By map key. */
+  readonly #semaphores = new Map<string, Semaphore>();
+  /** Which semaphore is checked next. */
+  #round = this.#semaphores.values();
+  /** By map key of the client. */
+  readonly #inboxes = new Map<string, GrantListener>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#epoch = clock.wall() - clock.monotonic();
+  }
+
+  get size(): number {
+    return this.#semaphores.size;
+  }
+
+  /** A call begins. Steps of the wall clock must neither end a ticket nor prolong it. */
+  begin(): void {
+    this.now = this.#epoch + this.#clock.monotonic();
+    this.time = microseconds(this.now);
+  }
+
+  find(key: SemaphoreKey): Semaphore {
+    const mapKey = mapKeyOf(key);
+    const known = this.#semaphores.get(mapKey);
+    if (known !== undefined && this.now < known.lastUse + KEYS_LIFE_MS) return known;
+    const semaphore = new Semaphore(key, this);
+    this.#semaphores.set(mapKey, semaphore);
+    return semaphore;
+  }
+
+  /**
+   * After a call. Tickets that were left to expire, and semaphores that are not called again, must
+   * not pile up.
+   */
+  settle(called: Semaphore): void {
+    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
+    for (let checks = 0; checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
+      const { value } = this.#round.next();
+      if (value === undefined) this.#round = this.#semaphores.values();
+      else if (!this.#tidy(value)) return;
+    }
+  }
+
+  /** The names of the semaphores that would be missed. */
+  namesOf(prefix: string): string[] {
+    const own = [...this.#semaphores.values()].filter(({ key }) => key.prefix === prefix);
+    return own.filter((semaphore) => endOf(semaphore) > this.now).map(({ key }) => key.name);
+  }
+
+  listen(client: string, prefix: string, listener: GrantListener): Listening {
+    const inbox = mapKeyOf({ prefix, name: client });
+    this.#inboxes.set(inbox, listener);
+    queueMicrotask(() => {
+      if (this.#inboxes.get(inbox) === listener) listener.onHealth(true);
+    });
+    return {
+      close: async () => {
+        this.#inboxes.delete(inbox);
+      },
+    };
+  }
+
+  /** A message comes later, as from a server: the call that sends it must return first. */
+  tell({ prefix }: SemaphoreKey, client: string, say: (listener: GrantListener) => void): void {
+    queueMicrotask(() => {
+      const listener = this.#inboxes.get(mapKeyOf({ prefix, name: client }));
+      if (listener !== undefined) say(listener);
+    });
+  }
+
+  /** Drops a semaphore of which nothing counts any more. Returns whether it has. */
+  #tidy(semaphore: Semaphore): boolean {
+    const isOver = endOf(semaphore) <= this.now;
+    if (!semaphore.isBusy) semaphore.rest();
+    return isOver && this.#semaphores.delete(mapKeyOf(semaphore.key));
+  }
+}
+
+/** Until when something of it counts, if it is not called. */
+function endOf(semaphore: Semaphore): number {
+  purge(semaphore);
+  const forgotten = semaphore.lastUse + KEYS_LIFE_MS;
+  return semaphore.isBusy ? forgotten : Math.min(forgotten, semaphore.keptUntil);
+}
