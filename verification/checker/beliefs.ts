@@ -291,10 +291,21 @@ export class Beliefs implements TicketWatcher, LossListener {
     // Where tokens have begun again, its request may have got the same token: the loss cannot show.
     const same = server.tokensRepeat && server.find(semaphore, id)?.token === token;
     const isExtended = broken !== undefined && until > broken.at + most + this.#late;
-    if (isExtended && broken.cause === 'doubted') hold.broken = undefined;
+    if (isExtended && broken.cause === 'doubted') this.#restore(hold, at);
     else if (isExtended && !same) {
       const message = `${id} is believed in for more than a ttl after it was ${broken.cause}`;
       this.#report('lost-silently', at, message);
+    }
+  }
+
+  /** Its ticket has outlived the fault: from then on no other holder may have its slots. */
+  #restore(hold: Hold, at: number): void {
+    hold.broken = undefined;
+    for (const slot of hold.slots) {
+      const other = this.#lastOnSlot.get(`${hold.semaphore} ${slot}`);
+      if (other === undefined || other === hold || other.broken !== undefined) continue;
+      if (!this.isBelieved(other, at)) continue;
+      this.#report('exclusion', at, `${hold.id} and ${other.id} hold slot ${slot} after a fault`);
     }
   }
 
