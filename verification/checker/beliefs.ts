@@ -11,7 +11,6 @@ import type {
 import type { EndCause, LiveTicket, TicketWatcher } from './modelled-semaphore.js';
 import type { ServerModel } from './server-model.js';
 import type { Certainty } from './certainty.js';
-import type { LossListener } from './data-losses.js';
 import type { Troubles } from './troubles.js';
 
 /** What a holder believes of its ticket. */
@@ -48,7 +47,7 @@ const SLACK = 10;
 const READ = 5;
 
 /** The beliefs of holders must be true. */
-export class Beliefs implements TicketWatcher, LossListener {
+export class Beliefs implements TicketWatcher {
   readonly #troubles: Troubles;
   readonly #report: Report;
   readonly #late: number;
@@ -140,6 +139,7 @@ export class Beliefs implements TicketWatcher, LossListener {
     }
   }
 
+  /** Tokens may be lower from now on. */
   onTokensBegin(): void {
     this.#lastOnSlot.clear();
   }
