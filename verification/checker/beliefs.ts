@@ -11,7 +11,6 @@ import type {
 import type { EndCause, LiveTicket, TicketWatcher } from './modelled-semaphore.js';
 import type { ServerModel } from './server-model.js';
 import type { Certainty } from './certainty.js';
-import type { LossListener } from './data-losses.js';
 import type { Troubles } from './troubles.js';
 
 /** What a holder believes of its ticket. */
@@ -48,7 +47,7 @@ const SLACK = 10;
 const READ = 5;
 
 /** The beliefs of holders must be true. */
-export class Beliefs implements TicketWatcher, LossListener {
+export class Beliefs implements TicketWatcher {
   readonly #troubles: Troubles;
   readonly #report: Report;
   readonly #late: number;
@@ -140,6 +139,7 @@ export class Beliefs implements TicketWatcher, LossListener {
     }
   }
 
+  /** Tokens may be lower from now on. */
   onTokensBegin(): void {
     this.#lastOnSlot.clear();
   }
@@ -291,10 +291,21 @@ export class Beliefs implements TicketWatcher, LossListener {
     // Where tokens have begun again, its request may have got the same token: the loss cannot show.
     const same = server.tokensRepeat && server.find(semaphore, id)?.token === token;
     const isExtended = broken !== undefined && until > broken.at + most + this.#late;
-    if (isExtended && broken.cause === 'doubted') hold.broken = undefined;
+    if (isExtended && broken.cause === 'doubted') this.#restore(hold, at);
     else if (isExtended && !same) {
       const message = `${id} is believed in for more than a ttl after it was ${broken.cause}`;
       this.#report('lost-silently', at, message);
+    }
+  }
+
+  /** Its ticket has outlived the fault: from then on no other holder may have its slots. */
+  #restore(hold: Hold, at: number): void {
+    hold.broken = undefined;
+    for (const slot of hold.slots) {
+      const other = this.#lastOnSlot.get(`${hold.semaphore} ${slot}`);
+      if (other === undefined || other === hold || other.broken !== undefined) continue;
+      if (!this.isBelieved(other, at)) continue;
+      this.#report('exclusion', at, `${hold.id} and ${other.id} hold slot ${slot} after a fault`);
     }
   }
 

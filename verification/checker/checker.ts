@@ -33,11 +33,11 @@ export class Checker {
     const beliefs = (this.#beliefs = new Beliefs(troubles, certainty, report));
     const server = (this.#server = new ServerModel(report, beliefs));
     const calls = (this.#calls = new Calls(troubles, certainty, report));
-    this.#tokens = new Tokens(report);
+    const tokens = (this.#tokens = new Tokens(report));
     this.#leftovers = new Leftovers({ troubles, server, beliefs, calls }, report);
-    this.#reads = new ServerReads({ troubles, beliefs, calls }, certainty, report);
-    const listeners = [beliefs, this.#tokens];
-    this.#losses = new DataLosses(certainty.effectsOf, () => this.#reads.life, listeners);
+    const reads = new ServerReads({ troubles, beliefs, calls }, certainty, report);
+    this.#reads = reads;
+    this.#losses = new DataLosses({ beliefs, tokens, reads }, certainty);
   }
 
   read(event: HistoryEvent): void {

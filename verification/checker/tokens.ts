@@ -1,5 +1,4 @@
 import type { HistoryEvent, Report } from '../history/events.js';
-import type { LossListener } from './data-losses.js';
 
 interface Begun {
   readonly epoch: number;
@@ -11,7 +10,7 @@ interface Begun {
  * No token is given twice, and tokens rise from call to call: a call that begins after another has
  * ended gets a higher token.
  */
-export class Tokens implements LossListener {
+export class Tokens {
   readonly #report: Report;
   readonly #highest = new Map<string, number>();
   readonly #given = new Map<string, string>();
@@ -22,8 +21,7 @@ export class Tokens implements LossListener {
     this.#report = report;
   }
 
-  onLoss(): void {}
-
+  /** A server without data makes tokens from its clock, which may be behind. */
   onTokensBegin(): void {
     this.#epoch += 1;
     this.#highest.clear();

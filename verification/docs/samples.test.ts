@@ -153,7 +153,9 @@ describeStarted(SUITE, noServer(), start, (projects) => {
   });
 });
 
-/** Links are checked where the site is built; the left column of the list names files that are gone. */
+/**
+ * Links are checked where the site is built; the left column of the list names files that are gone.
+ */
 it('files that the docs name in backquotes are there', () => {
   const current = pages.filter(({ path }) => !path.endsWith('where-each-promise-is-proven.md'));
   const named = current.flatMap(({ path, text }) => {

@@ -5,19 +5,19 @@
  */
 export type HistoryEvent =
   | RunEvent
-  | StartedEvent
+  | (Written & { readonly type: 'started'; readonly rate: number })
   | InvokeEvent
   | OkEvent
   | FailEvent
   | HeldEvent
   | LostEvent
-  | StallEvent
+  | (Written & { readonly type: 'stall'; readonly from: number; readonly until: number })
   | FaultEvent
   | ServerEvent
   | ServedEvent
   | SeenEvent
-  | CrashEvent
-  | QuietEvent
+  | (Written & { readonly type: 'crash'; readonly error: string })
+  | (Written & { readonly type: 'quiet' })
   | FinalEvent;
 
 /** An event without the fields that its writer adds. `at`: a time that was taken earlier. */
@@ -59,11 +59,6 @@ export interface RateSettings {
   readonly permits: number;
   readonly per: number;
   readonly burst: number;
-}
-
-export interface StartedEvent extends Written {
-  readonly type: 'started';
-  readonly rate: number;
 }
 
 export type Operation =
@@ -136,12 +131,6 @@ export interface LostEvent extends Written {
   readonly ticket: string;
   readonly token: number;
   readonly reason: string;
-}
-
-export interface StallEvent extends Written {
-  readonly type: 'stall';
-  readonly from: number;
-  readonly until: number;
 }
 
 /** A fault begins just before it is caused, and ends when it is undone. */
@@ -239,15 +228,6 @@ export interface SeenEvent extends Written {
   readonly type: 'seen';
   readonly asked: number;
   readonly holders: readonly Grant[];
-}
-
-export interface CrashEvent extends Written {
-  readonly type: 'crash';
-  readonly error: string;
-}
-
-export interface QuietEvent extends Written {
-  readonly type: 'quiet';
 }
 
 export interface FinalEvent extends Written {

@@ -15,7 +15,6 @@ declare module 'playwright-core' {
     viewport?: { width: number; height: number };
     colorScheme?: 'light' | 'dark';
     reducedMotion?: 'reduce';
-    deviceScaleFactor?: number;
     isMobile?: boolean;
     hasTouch?: boolean;
   }
@@ -34,7 +33,6 @@ declare module 'playwright-core' {
     goto(url: string): Promise<unknown>;
     locator(selector: string): Locator;
     evaluate<T>(script: string): Promise<T>;
-    emulateMedia(options: { colorScheme: 'light' | 'dark' }): Promise<void>;
     screenshot(options: { path: string }): Promise<unknown>;
     setViewportSize(size: { width: number; height: number }): Promise<void>;
   }
@@ -43,8 +41,6 @@ declare module 'playwright-core' {
     click(): Promise<void>;
     count(): Promise<number>;
     fill(text: string): Promise<void>;
-    getAttribute(name: string): Promise<string | null>;
-    innerText(): Promise<string>;
     allInnerTexts(): Promise<string[]>;
     isVisible(): Promise<boolean>;
   }

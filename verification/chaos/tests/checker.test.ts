@@ -52,6 +52,8 @@ const broken: Record<string, string> = {
     'limit=1; w1 100-900; !restart-with-data 300-400; w2 600-800',
   'exclusion: one of several masters came back empty':
     'limit=1; w1 100-900; !restart-empty 300-400 node=1; w2 600-800',
+  'exclusion: a ticket outlived a failover, and its slot has another holder':
+    'limit=1; w1 100-3000; !fail-over 300-400; w2 600-2900',
   'exclusion: an overlap that began before the data was lost':
     'limit=1; w1 100- lost=missing@700; w2 300-350; !flush-data 500-510',
   'exclusion: one slot in two hands within the limit': 'w1 100-400; w2 200-500',

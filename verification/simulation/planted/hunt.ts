@@ -1,19 +1,16 @@
 // Before anything of src.
 import { assertDeterministic } from '../deterministic.js';
 
-import { FAULTS, type FaultKind } from '../faults/kinds.js';
+import { FAULTS } from '../faults/kinds.js';
 import { run } from '../run.js';
-import { type Kind, kindsOf, type Settings } from '../settings.js';
+import { kindsOf, type Settings } from '../settings.js';
+import type { PlantedBug } from './bugs.js';
 
 /** The argument of a hunt, as JSON. */
-export interface Hunt {
+export interface Hunt extends Pick<PlantedBug, 'nodes' | 'kind' | 'faults' | 'pace'> {
   /** Seconds of processor time for further seeds; 0: it takes one seed. */
   readonly seconds: number;
   readonly first: number;
-  readonly nodes?: number | undefined;
-  readonly kind?: Kind | undefined;
-  readonly faults?: readonly FaultKind[] | undefined;
-  readonly pace?: number | undefined;
 }
 
 /** The output of a hunt, as JSON. */

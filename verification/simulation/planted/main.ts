@@ -46,14 +46,13 @@ async function main(names: readonly string[], table: string | undefined): Promis
 async function find(bug: PlantedBug, folder: string, clean: string): Promise<Quarry> {
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
-  const { nodes, kind, faults, pace } = bug;
   let passed = 0;
   for (let first = 1; ;) {
-    const found = await ask(file, { seconds: PATIENCE - passed, first, nodes, kind, faults, pace });
+    const found = await ask(file, { ...bug, seconds: PATIENCE - passed, first });
     passed += found.seconds;
     const seed = found.settings?.seed;
     if (seed === undefined) return { ...found, seconds: passed };
-    const without = await ask(clean, { seconds: 0, first: seed, nodes, kind, faults, pace });
+    const without = await ask(clean, { ...bug, seconds: 0, first: seed });
     if (without.settings === undefined) return { ...found, seconds: passed };
     const { rule, message } = without;
     console.log(`seed ${seed} fails without ${bug.name} as well: ${rule}, ${message}`);
