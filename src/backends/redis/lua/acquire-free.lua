@@ -1,5 +1,4 @@
--- Fragment of acquire.lua: permits are free, or the slow path decides. A function gives nil if its
--- case does not apply.
+-- Fragment of acquire.lua: permits are free. A function gives nil if its case does not apply.
 -- on demand: rules_or_slow = acquire-under-rules
 -- Permits for many are free.
 local function grant_many(tickets, info, ids, run, token, held)
@@ -55,16 +54,7 @@ local function grant_one(tickets, info, id, run, token, held, top, label, rules)
   return ticket
 end
 
--- What was made on demand.
-local made = {}
-local function slow_path()
-  if not made.slow then
-    made.under_rules, made.slow_paths = rules_or_slow()
-    made.slow, made.is_free = made.slow_paths()
-  end
-  return made.slow
-end
-
+local other
 local function grant_free(tickets, info, text, run, token, held, more)
   local first, id, label, reply = string.byte(text), text, run.label, nil
   if not token or held >= run.limit + 0 and held > 0 then
@@ -82,44 +72,12 @@ local function grant_free(tickets, info, text, run, token, held, more)
       id = string.sub(text, 2)
     end
     reply = id and grant_one(tickets, info, id, run, token, held, more, label, '')
-  else
-    made.under_rules = made.under_rules or rules_or_slow()
-    reply = made.under_rules(tickets, info, text, run, token, held, more, grant_one)
   end
-  return reply or slow_path()(tickets, info, text, run)
+  if not reply then
+    other = other or rules_or_slow()
+    reply = other(tickets, info, text, run, token, held, more, grant_one)
+  end
+  return reply
 end
 
--- In pairs, the token of each semaphore and the number of its tickets, unless these are now and 0;
--- false and 0 if the slow path must grant the permit. Or nil, and the number of the first semaphore
--- that is not free.
-local function find_free(keys, args, now_text, period, read_usual)
-  local found, total, at = {}, 0, 3
-  while args[at] do
-    local limit, ttl, text, token, held, more = args[at], args[at + 1] + 0, args[at + 4], nil, nil, nil
-    at = at + 5
-    repeat
-      local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-      total = total + 1
-      if ttl <= LONG_TTL_US then
-        token, held, more = read_usual(tickets, info, limit, now_text, period)
-      end
-      if not token or more or held > 0 and held >= limit + 0 then
-        -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
-        -- twice.
-        slow_path()
-        local run = { inbox = args[2], now = now_text, limit = limit, ttl = ttl }
-        if not made.is_free(tickets, info, text, run) then
-          return nil, string.format('%d', total)
-        end
-        token, held = false, 0
-      end
-      if held ~= 0 or token ~= now_text then
-        found[2 * total - 1], found[2 * total] = token, held
-      end
-      text, at = args[at] or '', at + 1
-    until text == ''
-  end
-  return found
-end
-
-return grant_free, find_free
+return grant_free

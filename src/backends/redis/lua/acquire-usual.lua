@@ -38,4 +38,4 @@ local function acquire_any(tickets, info, text, run, token, held, more)
   return reply
 end
 
-return acquire_any, free_paths
+return acquire_any

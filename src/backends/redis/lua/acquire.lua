@@ -57,17 +57,11 @@ local function read_usual(tickets, info, limit, now_text, period)
 end
 
 local keys, args, inbox, at = KEYS, ARGV, ARGV[1], 2
-local period, replies, total = string.sub(now_text, 1, 6), keys[3] and {}, 0
-local known, other
-if inbox == TOGETHER then
-  local busy
-  inbox, at = args[2], 3
-  local _, free_paths = other_paths()
-  local _, find_free = free_paths()
-  known, busy = find_free(keys, args, now_text, period, read_usual)
-  if busy then
-    return now_text .. '|' .. busy
-  end
+local period, total = string.sub(now_text, 1, 6), 0
+local looks, known, other = inbox == TOGETHER, nil, nil
+local replies = (keys[3] or looks) and {}
+if looks then
+  inbox, at, known = args[2], 3, {}
 end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
@@ -78,14 +72,17 @@ while args[at] do
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
-    if late or ttl > LONG_TTL_US then
+    if late and not looks or ttl > LONG_TTL_US then
       token = nil
-    elseif not known then
+    elseif looks or not known then
       token, held, more = read_usual(tickets, info, limit, now_text, period)
-    elseif known[2 * total] then
+    else
       token, held = known[2 * total - 1], known[2 * total]
     end
-    if token and first ~= LIST and first ~= ORDERED and not more and held >= 0 and (held == 0 or held < limit + 0) then
+    local is_free = token and not more and (held < 1 or held < limit + 0)
+    if looks then
+      known[2 * total - 1], known[2 * total] = is_free and token, held or 0
+    elseif is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
       if token ~= for_token or held ~= for_held then
         -- Bytes cost less than a number.
         local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
@@ -101,15 +98,24 @@ while args[at] do
       end
       token = nil
     end
-    if not reply then
+    if looks and is_free then
+      reply = ''
+    elseif not reply then
       run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
-      other = other or other_paths()
-      reply = other(tickets, info, known and '?' .. text or text, run, token, held, more)
+      -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs twice.
+      run.is_trial, other = looks, other or other_paths()
+      reply = other(tickets, info, known and '?' .. text or text, run, not looks and token or nil, held, more)
+      if not reply then
+        return now_text .. '|' .. string.format('%d', total)
+      end
     end
     if not replies then
       return now_text .. '|' .. reply
     end
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''
+  if looks and not args[at] then
+    looks, total, at = false, 0, 3
+  end
 end
 return now_text .. '|' .. table.concat(replies, '|')

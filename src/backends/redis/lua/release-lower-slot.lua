@@ -79,9 +79,9 @@ local function release_many(tickets, info, ids, run)
 end
 
 local slow
-local function release_more(tickets, info, text, run, is_list, held, state, record)
+local function release_more(tickets, info, text, run, release_one, held, state, record)
   local ids, spent, reply, id = nil, nil, nil, text
-  if is_list then
+  if release_one then
     local listed, costs = string.match(text, '^([^|]*)|?(.*)$')
     ids, spent = cjson.decode(listed), costs ~= '' and cjson.decode(costs)
     -- An adopted ticket has two fields.
@@ -90,9 +90,7 @@ local function release_more(tickets, info, text, run, is_list, held, state, reco
       reply = release_many(tickets, info, ids, run)
     elseif not adopted and not ids[2] then
       id = ids[1]
-      local found = redis.call('HMGET', info, 'state', id)
-      held, state, record = redis.call('ZCARD', tickets) - 1, found[1], found[1] and found[2]
-      record = record and redis.call('ZCOUNT', tickets, '0', run.now) == 0 and record
+      reply, held, state, record = release_one(tickets, info, id, run.limit, '(' .. run.now)
     end
   end
   if record and not reply then

@@ -44,8 +44,8 @@ local function hand_over(tickets, info, id, run, record, state)
 end
 
 local release_more
--- `record`: the ticket's, if it is live and none has expired.
-local function release_any(tickets, info, text, run, is_list, held, state, record)
+-- `release_one`: of a list alone; `record`: the ticket's, if it is live and none has expired.
+local function release_any(tickets, info, text, run, release_one, held, state, record)
   local reply
   local is_full = record and held == run.limit + 0 and state >= string.sub(run.now, 1, 6)
   if is_full and string.sub(state, 18) == run.limit .. ' queue' then
@@ -53,7 +53,7 @@ local function release_any(tickets, info, text, run, is_list, held, state, recor
   end
   if not reply then
     release_more = release_more or more_paths()
-    reply = release_more(tickets, info, text, run, is_list, held, state, record)
+    reply = release_more(tickets, info, text, run, release_one, held, state, record)
   end
   return reply
 end

@@ -67,7 +67,7 @@ while args[at] do
     if not reply then
       run = run or { inbox = args[1], now = now_text, limit = limit }
       other = other or other_paths()
-      reply = other(tickets, info, text, run, is_list, held, state, record)
+      reply = other(tickets, info, text, run, is_list and release_one, held, state, record)
     end
     if not replies then
       return now_text .. '|' .. reply
