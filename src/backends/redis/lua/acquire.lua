@@ -66,7 +66,7 @@ end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
   local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
-  local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
+  local text, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil
   at = at + 5
   repeat
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
@@ -76,13 +76,14 @@ while args[at] do
       token = nil
     elseif looks or not known then
       token, held, more = read_usual(tickets, info, limit, now_text, period)
-    else
+    elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end
     local is_free = token and not more and (held < 1 or held < limit + 0)
-    if looks then
+    if looks and not (is_free and held == 0 and token == now_text) then
+      -- Unless it is as most are.
       known[2 * total - 1], known[2 * total] = is_free and token, held or 0
-    elseif is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
+    elseif not looks and is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
       if token ~= for_token or held ~= for_held then
         -- Bytes cost less than a number.
         local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
@@ -101,10 +102,10 @@ while args[at] do
     if looks and is_free then
       reply = ''
     elseif not reply then
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
       -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs twice.
-      run.is_trial, other = looks, other or other_paths()
-      reply = other(tickets, info, known and '?' .. text or text, run, not looks and token or nil, held, more)
+      other = other or other_paths()
+      local asked, its_token = known and '?' .. text or text, not looks and token or nil
+      reply = other(tickets, info, asked, its_token, held, more, limit, life, label, late, inbox, looks)
       if not reply then
         return now_text .. '|' .. string.format('%d', total)
       end

@@ -2,8 +2,8 @@
 -- include: keys notify
 -- on demand: more_paths = release-lower-slot
 -- All permits are held, and the client of the queue's head lives.
-local function hand_over(tickets, info, id, run, record, state)
-  local now_text, limit, slot = run.now, run.limit, string.match(record, '^(%d+) ')
+local function hand_over(tickets, info, id, limit, record, state)
+  local slot, inbox = string.match(record, '^(%d+) '), ARGV[1]
   local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
   local heads = redis.call('ZRANGE', queue, '0', '1')
   local head = heads[1]
@@ -36,23 +36,24 @@ local function hand_over(tickets, info, id, run, record, state)
     redis.call('DEL', queue, requests, key_of(tickets, 'clients'))
   end
   local line = head .. ' ' .. ticket .. ' ' .. expires
-  if string.sub(run.inbox, -1 - #client) == ':' .. client then
+  if string.sub(inbox, -1 - #client) == ':' .. client then
     return '1//' .. line .. '/'
   end
-  tell(run.inbox, tickets, client, line)
+  tell(inbox, tickets, client, line)
   return '1'
 end
 
 local release_more
 -- `release_one`: of a list alone; `record`: the ticket's, if it is live and none has expired.
-local function release_any(tickets, info, text, run, release_one, held, state, record)
+local function release_any(tickets, info, text, limit, release_one, held, state, record)
   local reply
-  local is_full = record and held == run.limit + 0 and state >= string.sub(run.now, 1, 6)
-  if is_full and string.sub(state, 18) == run.limit .. ' queue' then
-    reply = hand_over(tickets, info, text, run, record, state)
+  local is_full = record and held == limit + 0 and state >= string.sub(now_text, 1, 6)
+  if is_full and string.sub(state, 18) == limit .. ' queue' then
+    reply = hand_over(tickets, info, text, limit, record, state)
   end
   if not reply then
     release_more = release_more or more_paths()
+    local run = { inbox = ARGV[1], now = now_text, limit = limit }
     reply = release_more(tickets, info, text, run, release_one, held, state, record)
   end
   return reply

@@ -55,7 +55,7 @@ end
 local keys, args, live, other = KEYS, ARGV, nil, nil
 local replies, total, at = keys[3] and {}, 0, 2
 while args[at] do
-  local limit, text, run = args[at], args[at + 1], nil
+  local limit, text = args[at], args[at + 1]
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
@@ -65,9 +65,8 @@ while args[at] do
       reply, held, state, record = release_one(tickets, info, text, limit, live)
     end
     if not reply then
-      run = run or { inbox = args[1], now = now_text, limit = limit }
       other = other or other_paths()
-      reply = other(tickets, info, text, run, is_list and release_one, held, state, record)
+      reply = other(tickets, info, text, limit, is_list and release_one, held, state, record)
     end
     if not replies then
       return now_text .. '|' .. reply
