@@ -113,6 +113,9 @@ local function is_free(tickets, info, id, run)
 end
 
 local function acquire(tickets, info, text, run)
+  if run.is_trial then
+    return is_free(tickets, info, string.sub(text, 2), run)
+  end
   local asked = parse(text)
   local ids = asked.ids
   local s, verdicts, waits = open(tickets, info, run, ids), {}, nil
@@ -148,4 +151,4 @@ local function acquire(tickets, info, text, run)
   return waits and reply .. ask_again.time(s, waits.id) or reply
 end
 
-return acquire, is_free
+return acquire

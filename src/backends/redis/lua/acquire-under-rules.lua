@@ -1,7 +1,7 @@
 -- Fragment of acquire.lua: a permit is free, no request waits, and a rate, budgets and a cap are
 -- all that is in use. Nil if a request must wait, or the slow path has more to write.
 -- include: gcra
--- on demand: slow_paths = acquire-slow
+-- on demand: slow_path = acquire-slow
 
 -- The id that a text asks for, its group, its prices, and the terms that the caller names, all by
 -- the names of budgets: '' is the rate.
@@ -91,4 +91,15 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   return ticket
 end
 
-return grant_under_rules, slow_paths
+local slow
+-- The slow path decides where the rules do not apply.
+local function grant_or_wait(tickets, info, text, run, token, held, more, grant_one)
+  local reply = token and more and grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
+  if not reply then
+    slow = slow or slow_path()
+    reply = slow(tickets, info, text, run)
+  end
+  return reply
+end
+
+return grant_or_wait

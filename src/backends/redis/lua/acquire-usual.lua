@@ -1,64 +1,18 @@
--- Fragment of acquire.lua: usual cases besides one free permit. A function gives nil if its case
--- does not apply.
-
--- Permits for many are free.
-local function grant_many(tickets, info, ids, run, token, held)
-  local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
-  -- Tokens are written as a common start and six digits: printing a whole token takes as long as a
-  -- Redis call.
-  local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
-  if digits + total > 1000000 then
-    return nil
-  end
-  local record = '%d ' .. start .. '%06d ' .. string.gsub(run.label, '%%', '%%%%')
-  for i = 1, total do
-    local k = 2 * i
-    adds[k - 1], adds[k] = expires, ids[i]
-    fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
-  end
-  if redis.call('ZADD', tickets, unpack(adds)) < total then
-    -- Some are known already. The others wait for the slow path.
-    local records = redis.call('HMGET', info, unpack(ids))
-    for i = 1, total do
-      redis.call('ZREM', tickets, not records[i] and ids[i] or '')
-    end
-    return nil
-  end
-  fields[2 * total + 1] = 'state'
-  fields[2 * total + 2] = string.format('%s%06d ', start, digits + total - 1) .. run.limit
-  redis.call('HSET', info, unpack(fields))
-  return string.format('*%d %d ', total, held) .. token
-end
-
--- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use;
--- `label`:
--- with the group; `rules`: the state behind that.
-local function grant_one(tickets, info, id, run, token, held, top, label, rules)
-  local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
-  local slot = not top and string.format('%d', held) or redis.call('ZRANGE', slots, '0', '0')[1]
-  if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
-    return nil
-  elseif top then
-    redis.call('ZREM', slots, slot)
-    top = held + 1 < string.sub(top, 6) + 0 and top
-  end
-  local ticket = slot .. ' ' .. token
-  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (top or '') .. rules)
-  return ticket
-end
-
--- All permits are held, by tickets of one each.
-local function queue_one(tickets, info, id, run, arrival, waits)
-  local now, life = run.now + 0, 'KEYS_LIFE_MS'
+-- Fragment of acquire.lua: all cases besides a free permit of a semaphore that has nothing else.
+-- include: keys
+-- on demand: free_paths = acquire-free
+-- All permits are held, by tickets of one each. Nil if a key was lost or the id is known.
+local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
+  local life = 'KEYS_LIFE_MS'
   local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
   if waits and redis.call('EXISTS', queue, requests, clients) < 3
     or redis.call('HEXISTS', info, id) == 1
-    or redis.call('HSETNX', requests, id, arrival .. ' ' .. run.life .. ' ' .. run.label) == 0 then
+    or redis.call('HSETNX', requests, id, arrival .. ' ' .. ttl .. ' ' .. label) == 0 then
     return nil
   end
-  redis.call('HSET', info, 'state', arrival .. ' ' .. run.limit .. ' queue')
+  redis.call('HSET', info, 'state', arrival .. ' ' .. limit .. ' queue')
   redis.call('ZADD', queue, arrival, id)
-  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '^.*:(.*)$'))
+  redis.call('ZADD', clients, string.format('%d', now_text + WAITER_LEASE_US), string.sub(id, 1, string.find(id, '.', 1, true) - 1))
   if not waits then
     redis.call('PEXPIRE', queue, life)
     redis.call('PEXPIRE', requests, life)
@@ -66,32 +20,23 @@ local function queue_one(tickets, info, id, run, arrival, waits)
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
-  return QUEUED .. arrival .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
+  return QUEUED .. arrival .. '///' .. (expiry > now_text and expiry or string.format('%d', expiry))
 end
 
--- A name that was never used, or not for a day.
-local function begin(tickets, info, ttl)
-  local life = string.format('%d', KEYS_LIFE_MS + math.ceil(ttl / 1000))
-  redis.call('ZADD', tickets, 'NEVER', SIGN)
-  redis.call('HSET', info, 'layout', 'LAYOUT')
-  redis.call('PEXPIRE', tickets, life)
-  redis.call('PEXPIRE', info, life)
-end
-
-local function attempt(tickets, info, text, run, token, held, more)
-  local first, free = string.byte(text), run.limit - held
-  if first == LIST then
-    local ids = not more and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
-    return ids[1] and #ids <= free and grant_many(tickets, info, ids, run, token, held) or nil
-  elseif free > 0 and held >= 0 and (not more or string.find(more, '^ top:%d+$')) then
-    -- An id, or a request of one permit with no costs and no rules.
-    local id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
-    id = id or string.match(text, '^%??([^|]+)$')
-    local label = (group or '') == '' and run.label or run.label .. ' ' .. group
-    return id and grant_one(tickets, info, id, run, token, held, more, label, '') or nil
-  elseif free <= 0 and first ~= TRY and first ~= ORDERED and (not more or more == ' queue') then
-    return queue_one(tickets, info, text, run, token, more)
+local grant
+-- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
+local function acquire_any(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
+  local first, reply = string.byte(text), nil
+  if token and held >= limit + 0 and (not more or more == ' queue') then
+    reply = first ~= TRY and first ~= ORDERED and first ~= LIST and queue_one(tickets, info, text, token, more, limit, life, label)
   end
+  if not reply then
+    grant = grant or free_paths()
+    local run = { inbox = inbox, now = now_text, limit = limit, ttl = life + 0, life = life, label = label, late = late }
+    run.is_trial = is_trial
+    reply = grant(tickets, info, text, run, token, held, more)
+  end
+  return reply
 end
 
-return attempt, begin, grant_one
+return acquire_any

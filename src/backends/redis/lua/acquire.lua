@@ -28,17 +28,16 @@
 --       more permits are asked for, with ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
--- include: time keys
--- on demand: usual_paths = acquire-usual
--- on demand: rules_or_slow = acquire-under-rules
--- on demand: all_or_none = all-or-none
+-- include: time
+-- on demand: other_paths = acquire-usual
 local call = redis.call
 -- The next token or arrival, the number of tickets (-1: a new name), and the other words of the
 -- state, such as ' queue' or ' top:7'. Nil if a ticket has expired or a key is lost.
 local function read_usual(tickets, info, limit, now_text, period)
   local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
   if not state then
-    return held == -1 and call('EXISTS', info, key_of(tickets, 'requests'), key_of(tickets, 'slots')) == 0 and now_text or nil, held
+    local base = string.sub(tickets, 1, -8)
+    return held == -1 and call('EXISTS', info, base .. 'requests', base .. 'slots') == 0 and now_text or nil, held
   end
   local rest = string.sub(state, 18)
   if rest ~= limit then
@@ -57,37 +56,38 @@ local function read_usual(tickets, info, limit, now_text, period)
   return string.format('%d', string.sub(state, 1, 16) + 1), held, more
 end
 
-local keys, args, inbox = KEYS, ARGV, ARGV[1]
-local period, known = string.sub(now_text, 1, 6), nil
-local usual, begin, grant_one, under_rules, slow_paths, slow
-local replies, total, at = keys[3] and {}, 0, 2
-if string.byte(inbox) == TOGETHER then
-  local busy
-  inbox = string.sub(inbox, 2)
-  known, busy = all_or_none()(keys, args, inbox, now_text, period, read_usual, rules_or_slow)
-  if busy then
-    return now_text .. '|' .. busy
-  end
+local keys, args, inbox, at = KEYS, ARGV, ARGV[1], 2
+local period, total = string.sub(now_text, 1, 6), 0
+local looks, known, other = inbox == TOGETHER, nil, nil
+local replies = (keys[3] or looks) and {}
+if looks then
+  inbox, at, known = args[2], 3, {}
 end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
   local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
-  local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
+  local text, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil
   at = at + 5
   repeat
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
-    if late or ttl > LONG_TTL_US then
+    if late and not looks or ttl > LONG_TTL_US then
       token = nil
-    elseif not known then
+    elseif looks or not known then
       token, held, more = read_usual(tickets, info, limit, now_text, period)
     elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end
-    if token and first ~= LIST and first ~= ORDERED and not more and (held < 1 or held < limit + 0) then
+    local is_free = token and not more and (held < 1 or held < limit + 0)
+    if looks and not (is_free and held == 0 and token == now_text) then
+      -- Unless it is as most are.
+      known[2 * total - 1], known[2 * total] = is_free and token, held or 0
+    elseif not looks and is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
       if token ~= for_token or held ~= for_held then
-        ticket, for_token, for_held = (held < 1 and '0 ' or string.format('%d ', held)) .. token, token, held
+        -- Bytes cost less than a number.
+        local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
+        ticket, for_token, for_held = slot .. token, token, held
         record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
       end
       local id = first == TRY and string.sub(text, 2) or text
@@ -96,36 +96,27 @@ while args[at] do
       if call('ZADD', tickets, expires, id) == 1 then
         call('HSET', info, id, record, 'state', mark)
         reply = ticket
-        if held < 0 then
-          if not usual then
-            usual, begin, grant_one = usual_paths()
-          end
-          begin(tickets, info, ttl)
-        end
       end
       token = nil
     end
-    if not reply then
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
-      if not usual and token then
-        usual, begin, grant_one = usual_paths()
+    if looks and is_free then
+      reply = ''
+    elseif not reply then
+      -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs twice.
+      other = other or other_paths()
+      local asked, its_token = known and '?' .. text or text, not looks and token or nil
+      reply = other(tickets, info, asked, its_token, held, more, limit, life, label, late, inbox, looks)
+      if not reply then
+        return now_text .. '|' .. string.format('%d', total)
       end
-      reply = token and usual(tickets, info, text, run, token, held, more)
-    end
-    if not reply then
-      if not under_rules then
-        under_rules, slow_paths = rules_or_slow()
-      end
-      reply = token and more and under_rules(tickets, info, text, run, token, held, more, grant_one)
-    end
-    if not reply then
-      slow = slow or slow_paths()
-      reply = slow(tickets, info, known and '?' .. text or text, run)
     end
     if not replies then
       return now_text .. '|' .. reply
     end
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''
+  if looks and not args[at] then
+    looks, total, at = false, 0, 3
+  end
 end
 return now_text .. '|' .. table.concat(replies, '|')

@@ -40,23 +40,3 @@ end
 function caps.terms_of(record)
   return string.match(record, '^[%d,-]+ %d+ %S* ?(%S*) ?(%S*)$')
 end
-
--- By the records of all tickets.
-function caps.count_all(s)
-  redis.call('DEL', s.groups)
-  s.by_group = {}
-  local records, held, fields = redis.call('HGETALL', s.info), {}, {}
-  for i = 1, #records, 2 do
-    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
-    local group = slots and caps.terms_of(records[i + 1])
-    for range in string.gmatch(slots or '', '[%d-]+') do
-      local first, final = ends_of(range)
-      held[group] = (held[group] or 0) + final - first + 1
-    end
-  end
-  for group, permits in pairs(held) do
-    add(fields, group, text_of(permits))
-  end
-  write(fields, 'HSET', s.groups)
-  s.touched[s.groups] = true
-end

@@ -10,7 +10,7 @@
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
 -- lazy table: order
--- include: lazy-tables keys records caps rate
+-- include: lazy-tables keys records recount caps rate
 function order.heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
 end
@@ -101,7 +101,7 @@ function order.use_cap(s, cap, till)
   local before = s.cap
   s.cap, s.cap_till = cap, till
   if cap and not before then
-    caps.count_all(s)
+    recount(s)
     begin_order(s)
   elseif before and not cap then
     redis.call('DEL', s.groups)

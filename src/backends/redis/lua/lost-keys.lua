@@ -2,7 +2,7 @@
 -- The key was deleted, evicted or lost, or has expired. A ticket counts only with its record, and
 -- a record only with its ticket; the records in `requests` are the truth of the queue.
 -- lazy table: rebuild
--- include: lazy-tables records free-slots caps fair-order
+-- include: lazy-tables records recount fair-order
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)
@@ -10,26 +10,6 @@ local function check_layout(s)
   if layout and layout ~= 'LAYOUT' then
     local advice = 'stop its processes and delete the keys, or use another prefix'
     error('the keys have layout ' .. layout .. ', this version of redsem has LAYOUT: ' .. advice)
-  end
-end
-
--- A slot is free if no ticket has it.
-local function rebuild_slots(s)
-  local records, used, top = redis.call('HGETALL', s.info), {}, 0
-  for i = 1, #records, 2 do
-    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
-    for range in string.gmatch(slots or '', '[%d-]+') do
-      used[#used + 1] = { ends_of(range) }
-    end
-  end
-  table.sort(used, function(one, other)
-    return one[1] < other[1]
-  end)
-  for i = 1, #used do
-    if used[i][1] > top then
-      add(s.freed, text_of(top), range_text(top, used[i][1] - 1))
-    end
-    top = used[i][2] + 1
   end
 end
 
@@ -83,7 +63,7 @@ function rebuild.lost_keys(s)
   elseif not s.state then
     redis.call('DEL', s.slots, s.groups)
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
-    rebuild_slots(s)
+    recount(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
     rebuild.queue(s)

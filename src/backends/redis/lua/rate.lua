@@ -32,13 +32,9 @@ function rates.read(s, name, text)
 end
 
 function rates.text(s)
-  local text, names = s.meters[''] and meter_text(s.meters[''], ' rate:') or '', {}
-  for name in pairs(s.meters) do
-    names[#names + 1] = name ~= '' and name or nil
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    text = text .. meter_text(s.meters[name], ' budget:' .. name)
+  local text = ''
+  for name, m in pairs(s.meters) do
+    text = text .. meter_text(m, name == '' and ' rate:' or ' budget:' .. name)
   end
   return text
 end

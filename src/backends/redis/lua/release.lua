@@ -17,84 +17,56 @@
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time keys
--- on demand: usual_path = release-usual
--- on demand: settle_or_slow = settle-spent
+-- include: time
+-- on demand: other_paths = release-usual
 local call = redis.call
--- The usual case of a limit of 1: no request waits, and this ticket is the only one and live. Else
--- nil, and for release-usual.lua the number of tickets, of which none has expired, the state and
--- the ticket's record.
-local function release_mutex(tickets, info, id, live)
-  local held, found = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', id)
-  local state, record = found[1], found[2]
-  if held ~= 1 or not state or not record then
-    return nil
-  elseif string.sub(state, 18) ~= '1' then
-    return nil, call('ZCOUNT', tickets, live, '+inf') == 2 and held, state, record
-  end
-  return call('ZREMRANGEBYSCORE', tickets, live, '(NEVER') == 1 and call('HDEL', info, id) == 1 and '1' or nil
-end
-
--- The usual case of other limits: the tickets have the highest slots, no request waits, and nothing
--- has expired.
-local function release_plain(tickets, info, limit, now_text, total, ...)
-  local held, records = call('ZCARD', tickets) - 1, call('HMGET', info, 'state', ...)
-  local state = records[1]
-  if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
-    return nil
-  elseif string.sub(state, 18) ~= limit or held < total or total < 1 then
-    return nil, held, state, total == 1 and records[2]
-  end
-  for i = 2, total + 1 do
-    local slot = string.match(records[i] or '', '^%d+ ')
-    if not slot or slot + total < held then
-      return nil, held, state, total == 1 and records[2]
+-- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the number
+-- of tickets, the state and the ticket's record.
+local function release_one(tickets, info, id, limit, live)
+  local held, state, record = call('ZCARD', tickets) - 1, nil, nil
+  if limit == '1' then
+    state = call('HGET', info, 'state')
+    if held == 1 and state and string.sub(state, 18) == '1' and call('HDEL', info, id) == 1 then
+      -- It is the only ticket. If it has expired, it goes as well.
+      local lived = call('ZREMRANGEBYSCORE', tickets, live, '(NEVER') == 1
+      if not lived then
+        call('ZREM', tickets, id)
+      end
+      return lived and '1' or '0'
     end
+    record = state and call('HGET', info, id)
+  else
+    local found = call('HMGET', info, 'state', id)
+    state, record = found[1], found[2]
   end
-  if call('ZREM', tickets, ...) == total and call('HDEL', info, ...) == total then
-    return total == 1 and '1' or string.rep('1', total)
+  if not state or not record or call('ZCOUNT', tickets, '0', now_text) > 0 then
+    return nil
   end
+  -- Bytes cost less than a pattern.
+  local digit, next_byte = string.byte(record, 1, 2)
+  local slot = next_byte == SPACE and digit - 48 or string.match(record, '^%d+ ') or -1
+  if slot + 1 == held and string.sub(state, 18) == limit and call('ZREM', tickets, id) == 1 then
+    call('HDEL', info, id)
+    return '1'
+  end
+  return nil, held, state, record
 end
 
-local keys, args, live, usual, slow = KEYS, ARGV, nil, nil, nil
+local keys, args, live, other = KEYS, ARGV, nil, nil
 local replies, total, at = keys[3] and {}, 0, 2
 while args[at] do
-  local limit, text, run = args[at], args[at + 1], nil
+  local limit, text = args[at], args[at + 1]
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-    local ids, spent, adopted, reply, held, state, record = nil, nil, nil, nil, nil, nil, nil
-    if string.byte(text) == LIST then
-      adopted = string.find(text, '~', 1, true)
-      local bar = string.find(text, '|', 1, true)
-      ids = cjson.decode(bar and string.sub(text, 1, bar - 1) or text)
-      spent = bar and cjson.decode(string.sub(text, bar + 1))
-      -- An adopted ticket has two fields.
-      if spent and not ids[2] and not adopted then
-        text, ids = ids[1], nil
-      end
-    end
-    if ids then
-      reply = not spent and not adopted and release_plain(tickets, info, limit, now_text, #ids, unpack(ids))
-    elseif limit == '1' then
+    local is_list, reply, held, state, record = string.byte(text) == LIST, nil, nil, nil, nil
+    if not is_list then
       live = live or '(' .. now_text
-      reply, held, state, record = release_mutex(tickets, info, text, live)
-    else
-      reply, held, state, record = release_plain(tickets, info, limit, now_text, 1, text)
+      reply, held, state, record = release_one(tickets, info, text, limit, live)
     end
     if not reply then
-      run = run or { inbox = args[1], now = now_text, limit = limit }
-      if record then
-        usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, held, state, record, spent and spent[1], settle_or_slow)
-      end
-    end
-    if not reply then
-      if not slow then
-        local _, slow_path = settle_or_slow()
-        slow = slow_path()
-      end
-      reply = slow(tickets, info, ids or { text }, run, spent)
+      other = other or other_paths()
+      reply = other(tickets, info, text, limit, is_list and release_one, held, state, record)
     end
     if not replies then
       return now_text .. '|' .. reply

@@ -62,7 +62,7 @@ local function open(tickets, info, run, ids)
   }
   read_state(s)
   if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
-    caps.count_all(s)
+    recount(s)
   end
   if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top then
     rebuild.lost_keys(s)

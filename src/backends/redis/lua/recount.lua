@@ -1,0 +1,31 @@
+-- Fragment of the slow paths: which slots are free, and how many permits each group holds, by the
+-- records of all tickets.
+-- include: records free-slots caps
+
+local function recount(s)
+  local records, used, held, fields, top = redis.call('HGETALL', s.info), {}, {}, {}, 0
+  for i = 1, #records, 2 do
+    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
+    local group = slots and caps.terms_of(records[i + 1])
+    for range in string.gmatch(slots or '', '[%d-]+') do
+      local first, final = ends_of(range)
+      used[#used + 1], held[group] = { first, final }, (held[group] or 0) + final - first + 1
+    end
+  end
+  table.sort(used, function(one, other)
+    return one[1] < other[1]
+  end)
+  redis.call('DEL', s.slots, s.groups)
+  s.by_group, s.freed = {}, {}
+  for i = 1, #used do
+    if used[i][1] > top then
+      add(s.freed, text_of(top), range_text(top, used[i][1] - 1))
+    end
+    top = used[i][2] + 1
+  end
+  s.top, s.touched[s.groups] = top, s.cap and true
+  for group, permits in pairs(s.cap and held or {}) do
+    add(fields, group, text_of(permits))
+  end
+  write(fields, 'HSET', s.groups)
+end
