@@ -52,8 +52,7 @@ export class Client implements port.GrantListener {
   readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
   /** Of the ids that it made. */
   #lastNumber = 0;
-  /** Names of the semaphores among whose tickets strays are searched for, one after the other. */
-  readonly #searches = new Set<string>();
+  /** Settles when strays were searched for among the tickets of one semaphore after the other. */
   #searched: Promise<void> = Promise.resolve();
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<SemaphoreLink>();
@@ -192,8 +191,6 @@ export class Client implements port.GrantListener {
    * tickets that were given back. No other process can know that they are strays.
    */
   searchStrays(call: port.Call): void {
-    if (this.#searches.has(call.key.name)) return;
-    this.#searches.add(call.key.name);
     // After a search that fails each stray shows when it is granted, too.
     this.#searched = this.#searched
       .then(() => this.#search(call))
@@ -205,7 +202,6 @@ export class Client implements port.GrantListener {
 
   async #search({ key, limit }: port.Call): Promise<void> {
     const { name } = key;
-    this.#searches.delete(name);
     const inspecting = this.backend.inspect({ key, limit });
     const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
     for (const { id } of [...found.holders, ...found.waiters])

@@ -120,13 +120,13 @@ export function acquireCalls(
 ): port.AcquireCall[] {
   const serverNow = shares[0]?.owner.serverClock.latestIn(0);
   const calls = Array<port.AcquireCall>(shares.length);
-  let i = 0;
-  // Field by field: a spread costs several times as much on this path.
-  for (const { owner, items } of shares) {
+  // By index and field by field: an iterator and a spread cost more on this path.
+  for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {
+    const { owner, items } = share;
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const { key, limit, client } = owner.call;
     const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
-    calls[i++] = {
+    calls[i] = {
       key,
       limit,
       client,

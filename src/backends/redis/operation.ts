@@ -28,7 +28,7 @@ export interface Answer extends Reply {
 
 /** The keys of one script call. */
 export function keysOfAll(calls: readonly Call[]): readonly string[] {
-  const [first] = calls;
+  const first = calls[0];
   // Mostly one: no keys are collected.
   if (first !== undefined && calls.length === 1) return keysOf(first.key);
   return calls.flatMap(({ key }) => keysOf(key));
@@ -42,29 +42,17 @@ export function argumentsOf<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
 ): readonly string[] {
-  let args: string[] = [];
-  let before: C | undefined;
-  for (const call of calls) {
-    if (before === undefined) {
-      const inbox = (operation.sign ?? '') + inboxOf(call);
-      args = [inbox].concat(operation.shared(call), operation.argument(call));
-    } else {
-      // An empty text begins each run but the first.
-      if (operation.shares?.(before, call) !== true) args.push('', ...operation.shared(call));
-      args.push(operation.argument(call));
-    }
+  let before = calls[0];
+  if (before === undefined) return [];
+  const inbox = (operation.sign ?? '') + inboxChannels(before.key.prefix) + before.client;
+  const args = [inbox].concat(operation.shared(before), operation.argument(before));
+  for (let call = calls[1], i = 1; call !== undefined; call = calls[++i]) {
+    // An empty text begins each run but the first.
+    if (operation.shares?.(before, call) !== true) args.push('', ...operation.shared(call));
+    args.push(operation.argument(call));
     before = call;
   }
   return args;
-}
-
-/** The inbox channel of the last call: mostly that of the next, too. */
-let last = { prefix: '', client: '', inbox: '' };
-
-function inboxOf({ key: { prefix }, client }: Call): string {
-  if (last.prefix !== prefix || last.client !== client)
-    last = { prefix, client, inbox: inboxChannels(prefix) + client };
-  return last.inbox;
 }
 
 /** `time|answer|answer…`, an answer for each call. */
@@ -73,21 +61,20 @@ export function readReplies<C extends Call, R>(
   calls: readonly C[],
   operation: Operation<C, R>,
 ): R[] {
-  // Part by part, and no closure: `split` and `map` cost more on this path.
+  // Part by part, and by index: `split`, closures and iterators cost more on this path.
   const all = textOf(reply);
   let end = all.indexOf('|');
   const time = all.slice(0, Math.max(0, end));
   const serverTime = milliseconds(time);
   const replies = Array<R>(calls.length);
-  let i = 0;
-  for (const call of calls) {
+  for (let call = calls[0], i = 0; call !== undefined; call = calls[++i]) {
     const start = end + 1;
     const next = all.indexOf('|', start);
     end = next < 0 ? all.length : next;
     const answer = answerOf(all.slice(start, end), serverTime);
     const read = answer && operation.read(answer, call);
     if (read === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
-    replies[i++] = read;
+    replies[i] = read;
   }
   if (TIME.test(time) && end === all.length) return replies;
   throw new UnexpectedReplyError(operation.script.name, reply);
