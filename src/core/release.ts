@@ -25,7 +25,7 @@ const RETRIED_TOGETHER = 1000;
  */
 const MOST_FAILED = 100_000;
 
-/** A stray is given back beside at most so many releases: any program may send grants. */
+/** How many strays are given back at once: any program may send grants. */
 const MOST_STRAYS = 1000;
 
 /**
@@ -37,6 +37,7 @@ export class Releases {
   readonly #link: SemaphoreLink;
   /** Releases that wait for another try, in the order of the first failures. */
   readonly #failed = new Set<Release>();
+  readonly #strays = new Set<Release>();
   /**
    * Releases that have neither ended nor been refused, and other work: `drained` waits for them.
    */
@@ -57,8 +58,9 @@ export class Releases {
    * wants.
    */
   giveBack(id: string): void {
-    if (this.#unsettled >= MOST_STRAYS) return;
+    if (this.#strays.size === MOST_STRAYS) return;
     const stray = new Release(this.#link, id);
+    this.#strays.add(stray);
     this.#link.permits.set(id, stray);
     stray.withdraw();
   }
@@ -112,6 +114,7 @@ export class Releases {
   /** @internal */
   onEnded(release: Release): void {
     this.#failed.delete(release);
+    this.#strays.delete(release);
     this.#link.forget(release);
   }
 
