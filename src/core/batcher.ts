@@ -45,14 +45,9 @@ export interface Owner {
   onReplyLost?(): void;
 }
 
-/** The items of one owner in one call. */
+/** The items of one owner in one call, or that leave with its next call. Written here alone. */
 export interface Share<O, I> {
   readonly owner: O;
-  readonly items: readonly I[];
-}
-
-/** The items of one owner that leave with its next call. Written by the batcher alone. */
-export interface Bundle<O, I> extends Share<O, I> {
   items: I[];
 }
 
@@ -111,7 +106,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   /** How long one call may take, in milliseconds. */
   readonly #callTimeoutMs: number;
   readonly #overdue: Wakeup;
-  #gathered: Bundle<O, I>[] = NONE;
+  #gathered: Share<O, I>[] = NONE;
   /** Calls whose time is not over. */
   #underWay: CallUnderWay<O, I>[] = NONE;
   #shared = 0;
@@ -126,7 +121,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     this.#overdue = new Wakeup(host.clock, false, () => this.#endOverdue());
   }
 
-  add(bundle: Bundle<O, I>, item: I): void {
+  add(bundle: Share<O, I>, item: I): void {
     if (bundle.items.length === 0) {
       this.#flushSoon();
       this.#gathered = added(this.#gathered, bundle);
@@ -183,7 +178,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   /** The items that leave in `call`: the first of a bundle that are still wanted. */
-  #take(bundle: Bundle<O, I>, call: Call): readonly I[] {
+  #take(bundle: Share<O, I>, call: Call): I[] {
     const { items } = bundle;
     bundle.items = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
     // Behind the others: a bundle that always has more would keep them from leaving.
@@ -297,10 +292,10 @@ function added<T>(list: T[], one: T): T[] {
   return list;
 }
 
-/** By index: an iterator costs a lone pair more. */
-function leavingOf<I extends Item<never>>(items: readonly I[], call: Call): readonly I[] {
-  let leaving: I[] = NONE;
-  for (let item = items[0], i = 1; item !== undefined; item = items[i++])
-    if (item.joinCall(call)) leaving = added(leaving, item);
-  return leaving;
+/** The items that travel in `call`. */
+function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
+  const first = items[0];
+  // Mostly one, and it is wanted: no other list is made.
+  if (items.length === 1 && first?.joinCall(call) === true) return items;
+  return items.length === 1 ? NONE : items.filter((item) => item.joinCall(call));
 }

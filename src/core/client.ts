@@ -32,15 +32,8 @@ const CONNECTING_LINGER_MS = 1000;
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 
-/** This process as one backend knows it, whatever prefixes its semaphores have. */
-interface Identity {
-  readonly name: string;
-  lastNumber: number;
-  /** By prefix. Their semaphores, their subscriptions and their timers keep them alive. */
-  readonly clients: WeakGroups<Client>;
-}
-
-const ofBackend = new WeakMap<port.Backend, WeakMap<Clock, Identity>>();
+/** By prefix. Their semaphores, their subscriptions and their timers keep them alive. */
+const ofBackend = new WeakMap<port.Backend, WeakMap<Clock, WeakGroups<Client>>>();
 
 /**
  * This process as one backend knows it under one prefix: its name, its calls, which travel together
@@ -57,9 +50,9 @@ export class Client implements port.GrantListener {
   readonly batchers: WeakGroups<Batchers> = new WeakGroups();
   /** Its users, its handles and its timers keep a semaphore alive: unused names take no memory. */
   readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
-  readonly #identity: Identity;
-  /** Names of the semaphores among whose tickets strays are searched for, one after the other. */
-  readonly #searches = new Set<string>();
+  /** Of the ids that it made. */
+  #lastNumber = 0;
+  /** Settles when strays were searched for among the tickets of one semaphore after the other. */
   #searched: Promise<void> = Promise.resolve();
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<SemaphoreLink>();
@@ -75,19 +68,14 @@ export class Client implements port.GrantListener {
   #isInterrupted = false;
 
   static of(backend: port.Backend, clock: Clock, prefix: string): Client {
-    const byClock = ofBackend.get(backend) ?? new WeakMap<Clock, Identity>();
-    const identity = byClock.get(clock) ?? {
-      name: newClientId(clock.random?.bind(clock)),
-      lastNumber: 0,
-      clients: new WeakGroups<Client>(),
-    };
-    ofBackend.set(backend, byClock.set(clock, identity));
-    return identity.clients.one(prefix, () => new Client(backend, clock, prefix, identity));
+    const byClock = ofBackend.get(backend) ?? new WeakMap<Clock, WeakGroups<Client>>();
+    const clients = byClock.get(clock) ?? new WeakGroups();
+    ofBackend.set(backend, byClock.set(clock, clients));
+    return clients.one(prefix, () => new Client(backend, clock, prefix));
   }
 
-  constructor(backend: port.Backend, clock: Clock, prefix: string, identity: Identity) {
-    this.#identity = identity;
-    this.name = identity.name;
+  constructor(backend: port.Backend, clock: Clock, prefix: string) {
+    this.name = newClientId(clock.random?.bind(clock));
     this.backend = backend;
     this.clock = clock;
     this.#prefix = prefix;
@@ -102,8 +90,8 @@ export class Client implements port.GrantListener {
   }
 
   newId(permits: number): string {
-    this.#identity.lastNumber += 1;
-    return ticketId(this.name, this.#identity.lastNumber, permits);
+    this.#lastNumber += 1;
+    return ticketId(this.name, this.#lastNumber, permits);
   }
 
   find(name: string, id: string): Permit | undefined {
@@ -203,8 +191,6 @@ export class Client implements port.GrantListener {
    * tickets that were given back. No other process can know that they are strays.
    */
   searchStrays(call: port.Call): void {
-    if (this.#searches.has(call.key.name)) return;
-    this.#searches.add(call.key.name);
     // After a search that fails each stray shows when it is granted, too.
     this.#searched = this.#searched
       .then(() => this.#search(call))
@@ -216,7 +202,6 @@ export class Client implements port.GrantListener {
 
   async #search({ key, limit }: port.Call): Promise<void> {
     const { name } = key;
-    this.#searches.delete(name);
     const inspecting = this.backend.inspect({ key, limit });
     const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
     for (const { id } of [...found.holders, ...found.waiters])
@@ -230,7 +215,7 @@ export class Client implements port.GrantListener {
   /** Ids of adopted tickets were not made here. */
   #made(id: string): boolean {
     const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.name || number > this.#identity.lastNumber) return false;
+    if (client !== this.name || number > this.#lastNumber) return false;
     return id === ticketId(client, number, permits);
   }
 }

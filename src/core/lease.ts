@@ -18,6 +18,8 @@ import { Release } from './release.js';
  */
 const CLAIM_DELAY_MS = 50;
 
+const NO_SLOTS: readonly number[] = [];
+
 /** A call of `extend` that waits for an extension. */
 interface Caller {
   /** The number of the first call with an extension that has left since; Infinity: none has. */
@@ -45,7 +47,7 @@ export interface LeaseObserver {
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease extends Release {
-  slots: readonly number[] = [];
+  slots: readonly number[] = NO_SLOTS;
   fencingToken = 0;
   /** Monotonic time since which it is held, or a little earlier. */
   heldSince = 0;
@@ -88,7 +90,7 @@ export class Lease extends Release {
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;
     this.#kept = this.link.keep?.(this);
-    this.link.onHeld(this.slots.length);
+    this.link.countHeld(this.slots.length);
     this.#setBeat(now, remaining);
     return true;
   }
@@ -290,7 +292,7 @@ export class Lease extends Release {
   #stop(staysKnown = false): void {
     if (!staysKnown) this.link.forget(this);
     this.#kept?.stop();
-    this.link.onHeldNoMore(this.slots.length);
+    this.link.countHeld(-this.slots.length);
     this.#failCallers(() => this.lossError());
   }
 

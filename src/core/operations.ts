@@ -119,26 +119,28 @@ export function acquireCalls(
   callTimeoutMs: number,
 ): port.AcquireCall[] {
   const serverNow = shares[0]?.owner.serverClock.latestIn(0);
-  return shares.map(({ owner, items }) => {
+  const calls = Array<port.AcquireCall>(shares.length);
+  // By index and field by field: an iterator and a spread cost more on this path.
+  for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {
+    const { owner, items } = share;
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
-    const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
     const { key, limit, client } = owner.call;
     const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
-    // Field by field: a spread costs several times as much on this path.
-    return {
+    calls[i] = {
       key,
       limit,
       client,
       ttl,
       label,
-      notAfter,
+      notAfter: serverNow === undefined ? undefined : serverNow + wantedFor,
       maxWaiting,
       rate,
       budgets,
       groupLimit,
       requests: items,
     };
-  });
+  }
+  return calls;
 }
 
 /**

@@ -63,7 +63,7 @@ export class Request extends Lease implements port.TicketRequest {
     link.permits.set(this.id, this);
     link.onAsked(this.deadline, this.started);
     this.#forgetSignal = signal && onceAborted(signal, () => this.abandon(signal.reason));
-    link.onRequest();
+    link.countRequest(1);
   }
 
   get asksProgress(): boolean {

@@ -10,7 +10,7 @@ import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
-import type { Bundle, Owner } from './batcher.js';
+import type { Owner, Share } from './batcher.js';
 import { Client } from './client.js';
 import { type Batchers, batchersOf } from './operations.js';
 import { type Release, Releases } from './release.js';
@@ -76,9 +76,9 @@ export class SemaphoreLink implements Owner {
   readonly extendEvery: number;
   /** Kept alive by their semaphores. */
   readonly batchers: Batchers;
-  readonly toAcquire: Bundle<SemaphoreLink, Request> = { owner: this, items: [] };
-  readonly toExtend: Bundle<SemaphoreLink, Lease> = { owner: this, items: [] };
-  readonly toRelease: Bundle<SemaphoreLink, Release> = { owner: this, items: [] };
+  readonly toAcquire: Share<SemaphoreLink, Request> = { owner: this, items: [] };
+  readonly toExtend: Share<SemaphoreLink, Lease> = { owner: this, items: [] };
+  readonly toRelease: Share<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
   readonly admin: Admin;
   /** Has another thread renew a lease. */
@@ -206,12 +206,9 @@ export class SemaphoreLink implements Owner {
     return { permits, limit, heldFor: this.clock.monotonic() - since, label: options.label };
   }
 
-  onHeld(permits: number): void {
-    this.#held += permits;
-  }
-
-  onHeldNoMore(permits: number): void {
-    this.#held -= permits;
+  /** `change`: how many permits are held from now on, or are held no more. */
+  countHeld(change: number): void {
+    this.#held += change;
     if (this.#held > 0) return;
     this.beats.stop();
     this.endDrain?.();
@@ -272,8 +269,11 @@ export class SemaphoreLink implements Owner {
     else this.scheduleTry();
   }
 
-  onRequest(): void {
-    this.#countRequest(1);
+  /** A request waits from now on, or no more. */
+  countRequest(change: 1 | -1): void {
+    this.#requests += change;
+    if (!telemetry.queue.hasSubscribers) return;
+    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
   }
 
   /** A call was answered in time. */
@@ -297,7 +297,7 @@ export class SemaphoreLink implements Owner {
 
   /** A request waits no more. */
   onRequestEnded(isGranted: boolean): void {
-    this.#countRequest(-1);
+    this.countRequest(-1);
     if (isGranted || this.#requests === 0) this.#startPause(0);
     if (this.#requests > 0) return;
     this.#nextTry.stop();
@@ -340,12 +340,6 @@ export class SemaphoreLink implements Owner {
     if (number === 0 && this.#pauses === 0) return;
     this.#pauses = number;
     this.#random = randomBy(this.clock);
-  }
-
-  #countRequest(change: 1 | -1): void {
-    this.#requests += change;
-    if (!telemetry.queue.hasSubscribers) return;
-    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
   }
 
   /**

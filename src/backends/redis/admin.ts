@@ -10,14 +10,14 @@ export const setLimit: Operation<port.SetLimitCall, port.SetLimitReply> = {
   script: setLimitScript,
   shared: ({ limit, newLimit }) => [String(limit), String(newLimit ?? 'none'), ''],
   argument: ({ notAfter }) => latestText(notAfter),
-  read: ({ common, body }) => ({ ...common, late: body === 'l' }),
+  read: ({ body, ...common }) => ({ ...common, late: body === 'l' }),
 };
 
 export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = {
   script: setLimitScript,
   shared: ({ limit, delta, id }) => [String(limit), delta < 0 ? String(delta) : `+${delta}`, id],
   argument: ({ notAfter }) => latestText(notAfter),
-  read: ({ common, body }) => {
+  read: ({ body, ...common }) => {
     if (body === 'l') return { ...common, limit: undefined, late: true };
     const [, refused = '', limit] = /^(x?)(\d{1,16})$/.exec(body) ?? [];
     if (limit === undefined) return undefined;
@@ -33,7 +33,7 @@ export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
     newRate === undefined ? 'none' : rateText(newRate),
   ],
   argument: ({ notAfter }) => latestText(notAfter),
-  read: ({ common, body }) => {
+  read: ({ body, ...common }) => {
     if (body.startsWith('x')) return { ...common, full: body.slice(1).split(',') };
     return { ...common, late: body === 'l' };
   },
@@ -43,14 +43,14 @@ export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply>
   script: setRate.script,
   shared: ({ limit, newGroupLimit }) => [String(limit), 'cap', String(newGroupLimit ?? 'none')],
   argument: ({ notAfter }) => latestText(notAfter),
-  read: ({ common, body }) => ({ ...common, late: body === 'l' }),
+  read: ({ body, ...common }) => ({ ...common, late: body === 'l' }),
 };
 
 export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
   script: script('adopt'),
   shared: (call) => [...lifeOf(call), call.id],
   argument: ({ newId }) => newId,
-  read: ({ common, body }) => {
+  read: ({ body, ...common }) => {
     if (body === '') return { ...common, ticket: undefined };
     if (body === 'l') return { ...common, ticket: undefined, late: true };
     const [text = '', before = ''] = body.split(':');
@@ -63,6 +63,6 @@ export const revoke: Operation<port.RevokeCall, port.RevokeReply> = {
   script: script('revoke'),
   shared: ({ limit }) => [String(limit)],
   argument: ({ id }) => id,
-  read: ({ common, body }) =>
+  read: ({ body, ...common }) =>
     body.length === 1 ? { ...common, revoked: body === '1' } : undefined,
 };

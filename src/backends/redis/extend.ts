@@ -10,9 +10,8 @@ export const extend: Operation<ExtendCall, ExtendReply> = {
   shared: ({ limit, ttl }) => [String(limit), String(microseconds(ttl))],
   shares: (one, other) => one.limit === other.limit && one.ttl === other.ttl,
   argument: ({ ids, fencingTokens = [] }) => `${listText(ids)}|${listText(fencingTokens)}`,
-  read: ({ body, common }, { ids }) => {
+  read: ({ body, serverTime, grants, storedLimit, otherLimit }, { ids }) => {
     if (body.length !== ids.length) return undefined;
-    const { serverTime, grants, storedLimit, otherLimit } = common;
     const extended = ids.map((_id, i) => body[i] === '1');
     const revoked = body.includes('r') ? ids.filter((_id, i) => body[i] === 'r') : undefined;
     return { serverTime, grants, storedLimit, otherLimit, extended, revoked };

@@ -1,15 +1,7 @@
 import type { Call, PushedGrant, Reply } from '../backend.js';
 import type { Script } from './compose-script.js';
 import { inboxChannels, keysOf } from './keys.js';
-import {
-  grantsOf,
-  limitOf,
-  list,
-  milliseconds,
-  textOf,
-  TIME,
-  UnexpectedReplyError,
-} from './wire-text.js';
+import { grantsOf, list, milliseconds, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
 
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
@@ -27,39 +19,41 @@ export interface Operation<C extends Call, R> {
 }
 
 /** The reply to one call. */
-export interface Answer {
+export interface Answer extends Reply {
   /** What the operation says. */
   readonly body: string;
-  readonly common: Reply;
   readonly askAgainAt: number | undefined;
   readonly isTurn: boolean;
 }
 
+/** The keys of one script call. */
+export function keysOfAll(calls: readonly Call[]): readonly string[] {
+  const first = calls[0];
+  // Mostly one: no keys are collected.
+  if (first !== undefined && calls.length === 1) return keysOf(first.key);
+  return calls.flatMap(({ key }) => keysOf(key));
+}
+
 /**
- * The keys and arguments of one script call for calls of one client and one prefix, in their order.
- * Of neighbours with equal shared arguments only the first names them.
+ * The arguments of one script call for calls of one client and one prefix, in their order. Of
+ * neighbours with equal shared arguments only the first names them.
  */
-export function scriptCall<C extends Call>(
+export function argumentsOf<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
-): { readonly keys: readonly string[]; readonly args: readonly string[] } {
-  const first = calls[0];
-  if (first === undefined) return { keys: [], args: [] };
-  const inbox = inboxChannels(first.key.prefix) + first.client;
-  const args = [inbox, ...operation.shared(first), operation.argument(first)];
+): readonly string[] {
+  let before = calls[0];
+  if (before === undefined) return [];
+  const inbox = inboxChannels(before.key.prefix) + before.client;
+  const args = [inbox].concat(operation.shared(before), operation.argument(before));
   if (operation.sign !== undefined) args.unshift(operation.sign);
-  // Mostly one: no keys are collected.
-  if (calls.length === 1) return { keys: keysOf(first.key), args };
-  const keys = [...keysOf(first.key)];
-  for (let i = 1, last = first; i < calls.length; i += 1) {
-    const call = calls[i] ?? last;
-    keys.push(...keysOf(call.key));
+  for (let call = calls[1], i = 1; call !== undefined; call = calls[++i]) {
     // An empty text begins each run but the first.
-    if (operation.shares?.(last, call) !== true) args.push('', ...operation.shared(call));
+    if (operation.shares?.(before, call) !== true) args.push('', ...operation.shared(call));
     args.push(operation.argument(call));
-    last = call;
+    before = call;
   }
-  return { keys, args };
+  return args;
 }
 
 /** `time|answer|answer…`, an answer for each call. */
@@ -68,37 +62,47 @@ export function readReplies<C extends Call, R>(
   calls: readonly C[],
   operation: Operation<C, R>,
 ): R[] {
-  // Part by part, and by index: `split` and iterators cost more on this path.
+  // Part by part, and by index: `split`, closures and iterators cost more on this path.
   const all = textOf(reply);
   let end = all.indexOf('|');
   const time = all.slice(0, Math.max(0, end));
   const serverTime = milliseconds(time);
-  const replies = calls.map((call) => {
+  const replies = Array<R>(calls.length);
+  for (let call = calls[0], i = 0; call !== undefined; call = calls[++i]) {
     const start = end + 1;
     const next = all.indexOf('|', start);
     end = next < 0 ? all.length : next;
     const answer = answerOf(all.slice(start, end), serverTime);
-    return answer && operation.read(answer, call);
-  });
-  if (TIME.test(time) && end === all.length && replies.every(isRead)) return replies;
+    const read = answer && operation.read(answer, call);
+    if (read === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
+    replies[i] = read;
+  }
+  if (TIME.test(time) && end === all.length) return replies;
   throw new UnexpectedReplyError(operation.script.name, reply);
 }
-
-const isRead = <R>(read: R | undefined): read is R => read !== undefined;
 
 const NO_GRANTS: readonly PushedGrant[] = [];
 
 /** `body`, or `body/limit/grants/time to ask again`; mostly the body alone. */
 function answerOf(text: string, serverTime: number): Answer | undefined {
-  if (!text.includes('/')) {
-    const common = { serverTime, grants: NO_GRANTS, storedLimit: undefined, otherLimit: undefined };
-    return { body: text, common, askAgainAt: undefined, isTurn: false };
-  }
-  const [body = '', limit = '', grants = '', nearest = ''] = text.split('/');
-  const limits = limitOf(limit);
-  if (limits === undefined) return undefined;
-  const common = { serverTime, grants: list(grants).flatMap(grantsOf), ...limits };
+  const plain: Answer = {
+    body: text,
+    serverTime,
+    grants: NO_GRANTS,
+    storedLimit: undefined,
+    otherLimit: undefined,
+    askAgainAt: undefined,
+    isTurn: false,
+  };
+  if (!text.includes('/')) return plain;
+  const [body = '', limits = '', granted = '', nearest = ''] = text.split('/');
+  // `s` and the stored limit, `o` and that of another caller, or nothing.
+  if (!/^(?:[so]\d+)?$/.test(limits)) return undefined;
+  const limit = Number(limits.slice(1));
+  const common = { ...plain, body, grants: list(granted).flatMap(grantsOf) };
   const isTurn = nearest.startsWith('@');
-  const time = isTurn ? nearest.slice(1) : nearest;
-  return { body, common, askAgainAt: time === '' ? undefined : milliseconds(time), isTurn };
+  const askAgainAt = nearest === '' ? undefined : milliseconds(nearest.replace('@', ''));
+  if (limits === '') return { ...common, isTurn, askAgainAt };
+  const named = limits.startsWith('s') ? { storedLimit: limit } : { otherLimit: limit };
+  return { ...common, ...named, isTurn, askAgainAt };
 }

@@ -10,7 +10,7 @@ import { extend } from './extend.js';
 import { inspect, overview } from './inspect.js';
 import { inboxChannels, keysOf } from './keys.js';
 import { listNames, noteStripes } from './names.js';
-import { type Operation, readReplies, scriptCall } from './operation.js';
+import { argumentsOf, keysOfAll, type Operation, readReplies } from './operation.js';
 import { hearPush } from './push-message.js';
 import { RetryRule } from './redis-errors.js';
 import { release } from './release.js';
@@ -150,7 +150,8 @@ export class RedisBackend implements port.Backend {
     calls: readonly C[],
     read: (reply: unknown) => R,
   ): Promise<R> {
-    const { keys, args } = scriptCall(calls, operation);
+    const keys = keysOfAll(calls);
+    const args = argumentsOf(calls, operation);
     const replies = runScript(this.#connection, operation.script, keys, args, read);
     if (this.#check.passed) return replies;
     return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);

@@ -17,10 +17,9 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
     // The script reads a single id faster as it is. An adopted ticket has two fields.
     return (once[0]?.includes('~') === false && once.length === 1 && once[0]) || listText(once);
   },
-  read: ({ body, common }, { ids }) => {
+  read: ({ body, serverTime, grants, storedLimit, otherLimit }, { ids }) => {
     const once = eachOnce(ids);
     if (body.length !== once.length) return undefined;
-    const { serverTime, grants, storedLimit, otherLimit } = common;
     const live = once.map((_id, i) => body[i] === '1');
     const released = once.length === ids.length ? live : firstLive(ids, once, live);
     return { serverTime, grants, storedLimit, otherLimit, released };

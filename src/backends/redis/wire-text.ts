@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { shown } from '../../arguments/shown.js';
-import type { AdoptCall, Costs, PushedGrant, Rate, Reply, Ticket } from '../backend.js';
+import type { AdoptCall, Costs, PushedGrant, Rate, Ticket } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -62,16 +62,6 @@ export function list(text: string, between = ';'): string[] {
 }
 
 export const TIME: RegExp = /^\d{1,16}$/;
-
-/** `s` and the stored limit, `o` and that of another caller, or nothing. */
-export function limitOf(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> | undefined {
-  if (!/^(?:[so]\d+)?$/.test(text)) return undefined;
-  const limit = Number(text.slice(1));
-  return {
-    storedLimit: text.startsWith('s') ? limit : undefined,
-    otherLimit: text.startsWith('o') ? limit : undefined,
-  };
-}
 
 /** `slots token`. */
 export function ticketOf(text: string): Ticket | undefined {

@@ -169,8 +169,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock: one value for all tries',
     what: 'Ids of tickets come again after forty',
     file: 'core/client.ts',
-    find: 'this.#identity.lastNumber += 1;',
-    replace: 'this.#identity.lastNumber = (this.#identity.lastNumber % 40) + 1;',
+    find: 'this.#lastNumber += 1;',
+    replace: 'this.#lastNumber = (this.#lastNumber % 40) + 1;',
   },
   {
     name: 'one-name-for-all',

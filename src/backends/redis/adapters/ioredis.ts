@@ -1,4 +1,5 @@
 import type { RedisConnection, SubscriptionEvents } from '../connection.js';
+import { evalshaOf } from './ioredis-command.js';
 import { detectsFailover, revived, type SentinelLed } from './ioredis-sentinel.js';
 import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
@@ -48,10 +49,12 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
-  // Nothing async, and no promise beside the client's own: each call passes here. A command of
-  // ioredis flattens lists, so that a long list is not copied to be spread.
+  // Of a cluster, commands find their node. A command of ioredis flattens lists, so that a long
+  // list is not copied to be spread.
+  const evalsha = isCluster(client) || isMock(client) ? undefined : evalshaOf(client);
+  // Nothing async, and no promise beside the client's own: each call passes here.
   const connection: RedisConnection = {
-    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, keys, args),
+    runBySha: evalsha ?? ((sha1, keys, args) => client.evalsha(sha1, keys.length, keys, args)),
     runByText: (script, keys, args) => client.eval(script, keys.length, keys, args),
     isClosed: () => client.status === 'end' && isPending?.() !== true,
   };

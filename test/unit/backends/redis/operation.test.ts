@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { AcquireCall } from '../../../../src/backends/backend.js';
 import { acquire, together } from '../../../../src/backends/redis/acquire.js';
-import { readReplies, scriptCall } from '../../../../src/backends/redis/operation.js';
+import { argumentsOf, keysOfAll, readReplies } from '../../../../src/backends/redis/operation.js';
 import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
 
 const NOW = '1700000000000001';
@@ -16,14 +16,13 @@ function callOf(name: string, limit: number, notAfter?: number): AcquireCall {
 // What the scripts make of it is in test/scripts, in lock-step.
 it('a script call names what neighbours share once, and the keys in the order of the calls', () => {
   const calls = [callOf('x', 1), callOf('w', 1), callOf('y', 2), callOf('x', 2), callOf('z', 2, 1)];
-  const { keys, args } = scriptCall(calls, together);
   const runs = [
     ['*p:inbox:c', '1', '100000', 'a%20b', '', 'c.x', 'c.w'],
     ['', '2', '100000', 'a%20b', '', 'c.y', 'c.x'],
     ['', '2', '100000', 'a%20b', '0000000000001000', 'c.z'],
   ];
-  expect(args).to.deep.equal(runs.flat());
-  expect(keys.filter((key) => key.endsWith('info'))).to.deep.equal(
+  expect(argumentsOf(calls, together)).to.deep.equal(runs.flat());
+  expect(keysOfAll(calls).filter((key) => key.endsWith('info'))).to.deep.equal(
     ['x', 'w', 'y', 'x', 'z'].map((name) => `p:{${name}}:info`),
   );
   const text = `${NOW}|0 11|0 12|b|0 13|0 14`;
