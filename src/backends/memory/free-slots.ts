@@ -20,7 +20,8 @@ export class Slots {
       this.#low = Math.min(this.#low, slot);
     }
     this.held -= slots.length;
-    while (this.#used.at(-1) === false) this.#used.pop();
+    // An empty array loses its room.
+    while (this.#used.length > 1 && this.#used.at(-1) === false) this.#used.pop();
   }
 
   #next(): number {

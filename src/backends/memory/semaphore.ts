@@ -5,17 +5,7 @@ import { Slots } from './free-slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
-
-/** What all semaphores of a backend share. */
-interface Server {
-  /** When the call that runs began, in milliseconds and in microseconds. */
-  readonly now: number;
-  readonly time: number;
-  /** The last token or arrival. */
-  last: number;
-  /** Sends a message to a client. */
-  tell(key: port.SemaphoreKey, client: string, say: (to: port.GrantListener) => void): void;
-}
+import type { Server } from './server.js';
 
 export interface Ticket extends Heaped {
   id: string;
@@ -27,12 +17,6 @@ export interface Ticket extends Heaped {
   readonly charged: Charges;
   expiresAt: number;
 }
-
-/** The terms of a call's tickets. */
-export type Terms = Pick<port.AcquireCall, 'label' | 'ttl'>;
-
-/** A reply without the parts that every reply has. */
-export type Said<R> = Omit<R, keyof port.Reply>;
 
 /** Tickets and requests. */
 class Keys {
@@ -81,7 +65,7 @@ export class Semaphore {
   capUntil = 0;
   pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
-  memories: Map<string, readonly [number | true, number]> | undefined = undefined;
+  memories: Map<string, readonly [number, number]> | undefined = undefined;
   /** Until when any of these values, the rules and what was used of them may count. */
   keptUntil: number = -Infinity;
   /** The last call, or the latest end of a ticket, or of what was used of a rate or a budget. */
@@ -106,8 +90,6 @@ export class Semaphore {
   grants: port.PushedGrant[] = [];
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
-  /** The first request, whatever it waits for, if there is a rate or a budget. */
-  head: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
   moved = false;
 
@@ -131,7 +113,7 @@ export class Semaphore {
 
   /** Drops the empty collections of tickets and requests. */
   rest(): void {
-    this.#keys = this.asked = this.turn = this.head = undefined;
+    this.#keys = this.asked = this.turn = undefined;
   }
 
   /** How many requests wait. */

@@ -1,17 +1,15 @@
+import type { AcquireCall } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { countGroup, first, join, leaveFlow, type Waiting, type Wanted } from './order.js';
+import { countGroup, first, join, leave, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
-import { nextNumber, renew, type Semaphore, type Terms, type Ticket } from './semaphore.js';
+import { nextNumber, renew, type Semaphore, type Ticket } from './semaphore.js';
+
+type Terms = Pick<AcquireCall, 'label' | 'ttl'>;
 
 /** With its lease all requests of a client count. */
 export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): boolean {
   return call.client === arriving || (keys.clients.get(call.client) ?? -Infinity) > now;
-}
-
-export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
-  s.keys.requests.delete(r.id);
-  leaveFlow(s, r, isGranted);
 }
 
 /** The condition of every grant, besides its turn. */
@@ -66,19 +64,18 @@ function unpark(s: Semaphore): void {
  * @returns the first that does not fit
  */
 export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
-  s.turn = s.head = undefined;
+  s.turn = undefined;
   if (s.waiting > 0) unpark(s);
-  const hasMeters = s.meters.length > 0;
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return undefined;
     const isLiving = isAlive(s, r);
     if (isLiving && r.permits > s.limit) {
-      leaveFlow(s, r);
+      leave(s, r);
+      s.keys.requests.set(r.id, r);
       s.keys.parked.add(r);
     } else if (isLiving && (isTrial || !fits(s, r))) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-      s.head = hasMeters ? r : undefined;
       return r;
     } else {
       s.moved = true;
@@ -86,6 +83,5 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       leave(s, r, isLiving);
     }
   }
-  if (s.waiting > 0 && hasMeters) s.head = first(s);
   return undefined;
 }

@@ -249,9 +249,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: groups that ask once do not move virtual time',
     what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
     file: 'backends/memory/order.ts',
-    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), tag ?? 0);
-  lead(s, flow, tag === undefined || isGranted ? undefined : tag - r.step);`,
-    replace: 'lead(s, flow, isGranted || tag === undefined ? tag : tag - r.step);',
+    find: 'lead(s, flow, isGranted ? undefined : flow.start);',
+    replace: 'lead(s, flow, isGranted ? start + r.step : flow.start);',
     kind: 'newcomers',
   },
   {
@@ -357,7 +356,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'A group at its limit does not come back when a permit of the group does',
     file: 'backends/memory/order.ts',
-    find: 'if (flow !== undefined && flow.tag === undefined) lead(s, flow);',
+    find: 'if (flow !== undefined && flow.start === undefined) lead(s, flow);',
     replace: '',
     kind: 'budgets',
   },
