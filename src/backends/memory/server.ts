@@ -76,11 +76,7 @@ export class Server {
     queueMicrotask(() => {
       if (this.#inboxes.get(inbox) === listener) listener.onHealth(true);
     });
-    return {
-      close: async () => {
-        this.#inboxes.delete(inbox);
-      },
-    };
+    return { close: async () => void this.#inboxes.delete(inbox) };
   }
 
   /** A message comes later, as from a server: the call that sends it must return first. */
