@@ -3,7 +3,7 @@ import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import { countGroup, first, join, leave, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
-import { nextNumber, renew, type Semaphore, type Ticket } from './semaphore.js';
+import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
 
 type Terms = Pick<AcquireCall, 'label' | 'ttl'>;
 
@@ -28,7 +28,8 @@ export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
   const ticket = { id, slots, label, fencingToken, expiresAt, group, charged, index: 0 };
   tickets.set(id, ticket);
   expiries.add(ticket);
-  return renew(s, ticket, ttl);
+  s.lastUse = Math.max(s.lastUse, expiresAt);
+  return ticket;
 }
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
