@@ -56,12 +56,14 @@ export class Server {
    * not pile up.
    */
   settle(called: Semaphore): void {
-    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
-    for (let checks = 0; checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
+    let goesOn = true;
+    for (let checks = 0; goesOn && checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
       const { value } = this.#round.next();
       if (value === undefined) this.#round = this.#semaphores.values();
-      else if (!this.#tidy(value)) return;
+      else goesOn = this.#tidy(value);
     }
+    // Last: a round that stands still while names come and go keeps the tables of all of them.
+    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
   }
 
   /** The names of the semaphores that would be missed. */
