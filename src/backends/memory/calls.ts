@@ -2,13 +2,13 @@ import type * as port from '../backend.js';
 import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
-import { whole, type Said } from './close.js';
+import { whole, type Whole } from './close.js';
 import { leave, tagOf, useCap } from './order.js';
 import { budgetsCounted, RATE, settlePrice, showMeters, useMeter } from './rate.js';
-import { drop, isLate, nextNumber, purge, renew, toldOf, type Semaphore } from './semaphore.js';
+import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
 import { isAlive } from './serve.js';
 
-export const giveBack = whole((s, { ids, spent }: port.ReleaseCall): Said<port.ReleaseReply> => {
+export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id) => {
     const ticket = drop(s, id);
     const costs = spent?.[ids.indexOf(id)];
@@ -22,7 +22,7 @@ export const giveBack = whole((s, { ids, spent }: port.ReleaseCall): Said<port.R
   return { released };
 });
 
-export const renewEach = whole((s, call: port.ExtendCall): Said<port.ExtendReply> => {
+export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, call) => {
   const revoked: string[] = [];
   const extended = call.ids.map((id, i) => {
     const ticket = s.keys.tickets.get(id);
@@ -35,7 +35,7 @@ export const renewEach = whole((s, call: port.ExtendCall): Said<port.ExtendReply
   return revoked.length > 0 ? { extended, revoked } : { extended };
 });
 
-export const adopt = whole((s, call: port.AdoptCall): Said<port.AdoptReply> => {
+export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
   const { id, newId } = call;
   const { tickets, adopted } = s.keys;
   const [late, origin] = [isLate(s, call), firstId(id)];
@@ -57,7 +57,7 @@ export const adopt = whole((s, call: port.AdoptCall): Said<port.AdoptReply> => {
   return { ticket: { slots: slots.slice(), fencingToken, before } };
 });
 
-export const revoke = whole((s, { id }: port.RevokeCall): Said<port.RevokeReply> => {
+export const revoke: Whole<port.RevokeCall, port.RevokeReply> = whole((s, { id }) => {
   const ticket = drop(s, id);
   if (ticket !== undefined) {
     remember(s, id, 0, ticket.expiresAt);
@@ -78,12 +78,12 @@ const CHANGE_LIFE_MS = 60_000;
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
   s.keptUntil = Infinity;
-  s.told = toldOf(s);
+  s.notice = noticeOf(s);
   s.configured ||= s.own;
   s.limit = limit ?? s.configured;
 }
 
-export const setLimit = whole((s, call: port.SetLimitCall): Said<port.SetLimitReply> => {
+export const setLimit: Whole<port.SetLimitCall, port.SetLimitReply> = whole((s, call) => {
   const late = isLate(s, call);
   if (!late) store(s, call.newLimit);
   // An operator may know the stored limit alone: it says nothing of the limit that others are made
@@ -92,7 +92,7 @@ export const setLimit = whole((s, call: port.SetLimitCall): Said<port.SetLimitRe
   return { late };
 });
 
-export const addPermits = whole((s, call: port.AddPermitsCall): Said<port.AddPermitsReply> => {
+export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = whole((s, call) => {
   const { delta } = call;
   // A ticket may have the id of a change.
   const id = `change ${call.id}`;
@@ -108,7 +108,7 @@ export const addPermits = whole((s, call: port.AddPermitsCall): Said<port.AddPer
   return refused ? { limit: before, refused } : { limit };
 });
 
-export const setRate = whole((s, call: port.SetRateCall): Said<port.SetRateReply> => {
+export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
   const { budget = RATE, newRate } = call;
   s.configured = s.own;
@@ -118,7 +118,7 @@ export const setRate = whole((s, call: port.SetRateCall): Said<port.SetRateReply
   return {};
 });
 
-export const setGroupLimit = whole((s, call: port.SetGroupLimitCall): Said<port.SetRateReply> => {
+export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
   s.configured = s.own;
   useCap(s, call.newGroupLimit ?? Infinity, Infinity);

@@ -63,16 +63,18 @@ export function close<R extends object>(s: Semaphore, said: R): R & Reply {
   }
   const head = s.waiting > 0 && s.meters.length > 0 ? first(s) : undefined;
   if (head !== undefined) tellTurn(s, head);
-  const reply: Reply = { serverTime: s.now, grants: s.grants, ...s.told };
+  const reply: Reply = { serverTime: s.now, grants: s.grants, ...s.notice };
   return Object.assign(said, reply);
 }
 
 /** A reply without the parts that every reply has. */
-export type Said<R> = Omit<R, keyof Reply>;
+type Said<R> = Omit<R, keyof Reply>;
+
+export type Whole<C, R> = (s: Semaphore, call: C) => Said<R> & Reply;
 
 /** A call that may change something, of which `act` is the middle. */
-export function whole<C extends Call, R extends object>(act: (s: Semaphore, call: C) => R) {
-  return (s: Semaphore, call: C): R & Reply => {
+export function whole<C extends Call, R>(act: (s: Semaphore, call: C) => Said<R>): Whole<C, R> {
+  return (s, call) => {
     open(s, call);
     const said = act(s, call);
     // A call that asks has served the queue before, and with each request.

@@ -1,6 +1,6 @@
 import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { close, nearest, whole, type Said } from './close.js';
+import { close, nearest, whole, type Whole } from './close.js';
 import { hasRoom, join, leave, PLAIN, requestOf, useCap, type Waiting } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
@@ -58,7 +58,7 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   const most = Math.min(s.limit, s.cap);
   if (permits > most && most > 0) return { kind: 'over', limit: most };
   const canTake = fits(s, asked) && hasRoom(s, asked);
-  if (canTake && s.waiting === 0) return granted(grant(s, asked, call));
+  if (canTake && s.waiting === 0) return granted(grant(s, asked, call.label, call.ttl));
   // Requests that the caller left long ago count as dead, too, unless it asks for them again.
   if (asked.wait && s.waiting >= maxWaiting) renewLease(s, s.arrived);
   const stays = asked.wait && s.waiting < maxWaiting;
@@ -99,7 +99,7 @@ export function isFree(s: Semaphore, call: port.AcquireCall): boolean {
   });
 }
 
-export const acquire = whole((s, call: port.AcquireCall): Said<port.AcquireReply> => {
+export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, call) => {
   const { requests, groupLimit: cap } = call;
   if (isLate(s, call)) {
     return { verdicts: requests.map(() => ({ kind: 'late' })), askAgainAt: undefined };

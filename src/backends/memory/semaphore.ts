@@ -61,7 +61,7 @@ export class Semaphore {
   /** The rate and the budgets. */
   readonly meters: Meter[] = [];
   /** How many permits each group may hold at once, and until when; Infinity: it is stored. */
-  cap = Infinity;
+  cap: number = Infinity;
   capUntil = 0;
   pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
@@ -76,7 +76,7 @@ export class Semaphore {
   /** The limit that the caller names, and the limit that counts. */
   own = 0;
   limit = 0;
-  told: Pick<port.Reply, 'storedLimit' | 'otherLimit'> | undefined = undefined;
+  notice: Pick<port.Reply, 'storedLimit' | 'otherLimit'> | undefined = undefined;
   /** A call that asks for permits, and is not late. */
   asked: port.AcquireCall | undefined = undefined;
   /** The client, once a new request of it has joined the queue: it lives. */
@@ -140,11 +140,11 @@ export function open(s: Semaphore, call: port.Call): void {
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
   const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
-  s.told = s.stored === undefined && isOther ? { otherLimit: s.configured } : toldOf(s);
+  s.notice = s.stored === undefined && isOther ? { otherLimit: s.configured } : noticeOf(s);
 }
 
 /** A stored limit, for a caller that has another. */
-export function toldOf({ stored, own }: Semaphore): Semaphore['told'] {
+export function noticeOf({ stored, own }: Semaphore): Semaphore['notice'] {
   return stored === undefined || stored === own ? undefined : { storedLimit: stored };
 }
 

@@ -1,11 +1,8 @@
-import type { AcquireCall } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import { countGroup, first, join, leave, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
 import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
-
-type Terms = Pick<AcquireCall, 'label' | 'ttl'>;
 
 /** With its lease all requests of a client count. */
 export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): boolean {
@@ -18,7 +15,7 @@ export function fits(s: Semaphore, r: Wanted): boolean {
 }
 
 /** Gives a ticket on the lowest free slots. */
-export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
+export function grant(s: Semaphore, r: Wanted, label: string, ttl: number): Ticket {
   const { tickets, expiries } = s.keys;
   const { id, permits, order: { group } = NO_ORDER } = r;
   const charged = charge(s, r);
@@ -34,11 +31,10 @@ export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
 function give(s: Semaphore, r: Waiting): void {
-  const { call } = r;
-  const { client, label } = call;
+  const { client, label, ttl } = r.call;
+  const isOwn = r.call === s.asked;
   s.served += 1;
-  const isOwn = call === s.asked;
-  const ticket = grant(s, r, isOwn ? call : { label, ttl: Math.min(call.ttl, CLAIM_TIME_MS) });
+  const ticket = grant(s, r, label, isOwn ? ttl : Math.min(ttl, CLAIM_TIME_MS));
   if (isOwn) return;
   const { id, fencingToken, slots, expiresAt } = ticket;
   const granted = { id, fencingToken, slots: [...slots], expiresAt };

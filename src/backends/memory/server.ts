@@ -62,7 +62,7 @@ export class Server {
       if (value === undefined) this.#round = this.#semaphores.values();
       else goesOn = this.#tidy(value);
     }
-    // Last: a round that stands still while names come and go keeps the tables of all of them.
+    // Last: a round that does not advance keeps each table that the Map has had since.
     if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
   }
 
