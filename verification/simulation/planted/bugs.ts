@@ -250,7 +250,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: groups that ask once do not move virtual time',
     what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
     file: 'backends/memory/order.ts',
-    find: 'lead(s, flow, isGranted ? undefined : flow.start);',
+    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + r.step);
+  // The next of its flow takes over its start: a request that leaves, leaves no hole.
+  lead(s, flow, isGranted ? undefined : flow.start);`,
     replace: 'lead(s, flow, isGranted ? start + r.step : flow.start);',
     kind: 'newcomers',
   },
