@@ -1,23 +1,14 @@
 import type * as port from '../backend.js';
-import * as gcra from '../gcra.js';
 import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
-import { useCap } from './order.js';
-import { budgetsCounted, RATE, settlePrice, showBudgets, showRate, useMeter } from './rate.js';
-import {
-  drop,
-  isLate,
-  nextNumber,
-  purge,
-  renew,
-  toldOf,
-  type Said,
-  type Semaphore,
-} from './semaphore.js';
-import { isAlive, leave } from './serve.js';
+import { whole, type Whole } from './close.js';
+import { leave, tagOf, useCap } from './order.js';
+import { budgetsCounted, RATE, settlePrice, showMeters, useMeter } from './rate.js';
+import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
+import { isAlive } from './serve.js';
 
-export function giveBack(s: Semaphore, { ids, spent }: port.ReleaseCall): Said<port.ReleaseReply> {
+export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id) => {
     const ticket = drop(s, id);
     const costs = spent?.[ids.indexOf(id)];
@@ -29,22 +20,22 @@ export function giveBack(s: Semaphore, { ids, spent }: port.ReleaseCall): Said<p
     if (r !== undefined) leave(s, r);
   }
   return { released };
-}
+});
 
-export function renewEach(s: Semaphore, call: port.ExtendCall): Said<port.ExtendReply> {
+export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, call) => {
   const revoked: string[] = [];
   const extended = call.ids.map((id, i) => {
     const ticket = s.keys.tickets.get(id);
     const token = call.fencingTokens?.[i] ?? ticket?.fencingToken;
     const isSame = ticket !== undefined && ticket.fencingToken === token;
     if (isSame) renew(s, ticket, call.ttl);
-    else if (remembered(s, id) === true) revoked.push(id);
+    else if (remembered(s, id) !== undefined) revoked.push(id);
     return isSame;
   });
   return revoked.length > 0 ? { extended, revoked } : { extended };
-}
+});
 
-export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply> {
+export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
   const { id, newId } = call;
   const { tickets, adopted } = s.keys;
   const [late, origin] = [isLate(s, call), firstId(id)];
@@ -64,16 +55,16 @@ export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply>
   }
   const { fencingToken, slots } = renew(s, found, call.ttl);
   return { ticket: { slots: slots.slice(), fencingToken, before } };
-}
+});
 
-export function revoke(s: Semaphore, { id }: port.RevokeCall): Said<port.RevokeReply> {
+export const revoke: Whole<port.RevokeCall, port.RevokeReply> = whole((s, { id }) => {
   const ticket = drop(s, id);
   if (ticket !== undefined) {
-    remember(s, id, true, ticket.expiresAt);
+    remember(s, id, 0, ticket.expiresAt);
     tellEnded(s, id, 'revoked');
   }
-  return { revoked: remembered(s, id) === true };
-}
+  return { revoked: remembered(s, id) !== undefined };
+});
 
 function tellEnded({ server, key }: Semaphore, id: string, reason: 'missing' | 'revoked'): void {
   const client = parseTicketId(id)?.client ?? '';
@@ -87,26 +78,26 @@ const CHANGE_LIFE_MS = 60_000;
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
   s.keptUntil = Infinity;
-  s.told = toldOf(s);
+  s.notice = noticeOf(s);
   s.configured ||= s.own;
   s.limit = limit ?? s.configured;
 }
 
-export function setLimit(s: Semaphore, call: port.SetLimitCall): Said<port.SetLimitReply> {
+export const setLimit: Whole<port.SetLimitCall, port.SetLimitReply> = whole((s, call) => {
   const late = isLate(s, call);
   if (!late) store(s, call.newLimit);
   // An operator may know the stored limit alone: it says nothing of the limit that others are made
   // with.
   s.own = s.configured || s.own;
   return { late };
-}
+});
 
-export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.AddPermitsReply> {
+export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = whole((s, call) => {
   const { delta } = call;
   // A ticket may have the id of a change.
   const id = `change ${call.id}`;
   const [late, made, before] = [isLate(s, call), remembered(s, id), s.limit];
-  const limit = typeof made === 'number' ? made : before + delta;
+  const limit = made ?? before + delta;
   const refused = limit < 0 || limit > Number.MAX_SAFE_INTEGER;
   if (!late && !refused && made === undefined) {
     store(s, limit);
@@ -115,9 +106,9 @@ export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.A
   s.own = s.configured || s.own;
   if (late) return { limit: undefined, late };
   return refused ? { limit: before, refused } : { limit };
-}
+});
 
-export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRateReply> {
+export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
   const { budget = RATE, newRate } = call;
   s.configured = s.own;
@@ -125,23 +116,23 @@ export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRate
   if (full.length >= MOST_BUDGETS && !full.includes(budget)) return { full };
   useMeter(s, budget, newRate, Infinity);
   return {};
-}
+});
 
-export function setGroupLimit(s: Semaphore, call: port.SetGroupLimitCall): Said<port.SetRateReply> {
+export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
   s.configured = s.own;
   useCap(s, call.newGroupLimit ?? Infinity, Infinity);
   return {};
-}
+});
 
-/** The limit that a change made, or true of a ticket that was revoked. */
-function remembered({ memories, now }: Semaphore, id: string): number | true | undefined {
+/** The limit that a change made, or 0 of a ticket that was revoked. */
+function remembered({ memories, now }: Semaphore, id: string): number | undefined {
   const [value, until = now] = memories?.get(id) ?? [];
   return until > now ? value : undefined;
 }
 
 /** The oldest that count no more are forgotten. */
-function remember(s: Semaphore, id: string, value: number | true, until: number): void {
+function remember(s: Semaphore, id: string, value: number, until: number): void {
   s.memories ??= new Map();
   for (const [other, [, end]] of s.memories) {
     if (end > s.now) break;
@@ -163,7 +154,7 @@ export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply
     return group === '' ? own : { ...own, group };
   });
   const standings = [...requests.values()].map((r) => {
-    const [{ label }, tag] = [r.call, r.flow?.tag];
+    const [{ label }, tag] = [r.call, r.flow && tagOf(r.flow)];
     return { ...r, label, parked: r.flow === undefined, tag, living: isAlive(s, r) };
   });
   const waiters = waitersOf(standings, now, (priority) => times[priority] ?? 0);
@@ -171,19 +162,15 @@ export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply
 }
 
 function rulesOf(s: Semaphore, call: port.InspectCall) {
-  const rate = showRate(s, call.rate);
-  const cap = s.capUntil > s.time ? s.cap : call.groupLimit;
-  const groupLimit = cap === Infinity ? undefined : cap;
+  const { stored, configured } = s;
+  const from = configured === 0 ? 'options' : 'caller';
+  const limitFrom = stored === undefined ? from : ('setLimit' as const);
+  const cap = s.capUntil > s.time ? s.cap : (call.groupLimit ?? Infinity);
+  const groupLimit = cap === Infinity ? {} : { groupLimit: cap };
   return {
-    ...limitOf(s, call),
-    ...(rate && { rate }),
-    ...gcra.budgetsShown(showBudgets(s), call.budgets),
-    ...(groupLimit && { groupLimit }),
-  };
-}
-
-function limitOf({ stored, configured }: Semaphore, call: port.InspectCall) {
-  if (stored !== undefined) return { limit: stored, limitFrom: 'setLimit' } as const;
-  if (configured !== 0) return { limit: configured, limitFrom: 'caller' } as const;
-  return { limit: call.limit, limitFrom: 'options' } as const;
+    limit: stored ?? (configured || call.limit),
+    limitFrom,
+    ...showMeters(s, call),
+    ...groupLimit,
+  } as const;
 }

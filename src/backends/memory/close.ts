@@ -1,10 +1,11 @@
-import type { AcquireReply, Reply } from '../backend.js';
+import type { AcquireReply, Call, Reply } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { AFTER_TURN_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { isOrdered, type Waiting } from './order.js';
+import { first, isOrdered, type Waiting } from './order.js';
 import { settlePace } from './queue-position.js';
 import { payTime } from './rate.js';
-import type { Semaphore } from './semaphore.js';
+import { open, type Semaphore } from './semaphore.js';
+import { serve } from './serve.js';
 
 /**
  * When the caller should ask for its first request. By arrival each request before it takes a
@@ -60,7 +61,24 @@ export function close<R extends object>(s: Semaphore, said: R): R & Reply {
     s.keys.clients.clear();
     s.keys.times.fill(0);
   }
-  if (s.head !== undefined) tellTurn(s, s.head);
-  const reply: Reply = { serverTime: s.now, grants: s.grants, ...s.told };
+  const head = s.waiting > 0 && s.meters.length > 0 ? first(s) : undefined;
+  if (head !== undefined) tellTurn(s, head);
+  const reply: Reply = { serverTime: s.now, grants: s.grants, ...s.notice };
   return Object.assign(said, reply);
+}
+
+/** A reply without the parts that every reply has. */
+type Said<R> = Omit<R, keyof Reply>;
+
+export type Whole<C, R> = (s: Semaphore, call: C) => Said<R> & Reply;
+
+/** A call that may change something, of which `act` is the middle. */
+export function whole<C extends Call, R>(act: (s: Semaphore, call: C) => Said<R>): Whole<C, R> {
+  return (s, call) => {
+    open(s, call);
+    const said = act(s, call);
+    // A call that asks has served the queue before, and with each request.
+    if (s.asked === undefined) serve(s);
+    return close(s, said);
+  };
 }

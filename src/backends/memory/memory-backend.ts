@@ -6,11 +6,9 @@ import { systemClock, type Clock } from '../../time/clock.js';
 import { overviewOf } from '../overview-of.js';
 import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
-import { close } from './close.js';
 import * as script from './calls.js';
 import { acquire, isFree } from './requests.js';
-import { open, type Semaphore } from './semaphore.js';
-import { serve } from './serve.js';
+import type { Semaphore } from './semaphore.js';
 import { Server } from './server.js';
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
@@ -28,19 +26,7 @@ interface Keyed {
   readonly ids?: readonly unknown[];
 }
 
-/** A part of a call, or all of it. */
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
-
-/** With the begin and the end of every call that may change something. */
-function whole<C extends port.Call, R extends object>(act: Act<C, R>): Act<C, R & port.Reply> {
-  return (semaphore, call) => {
-    open(semaphore, call);
-    const said = act(semaphore, call);
-    // A call that asks has served the queue before, and with each request.
-    if (semaphore.asked === undefined) serve(semaphore);
-    return close(semaphore, said);
-  };
-}
 
 /**
  * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
@@ -69,7 +55,7 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    return this.#each(calls, whole(acquire));
+    return this.#each(calls, acquire);
   }
 
   async acquireTogether(
@@ -81,36 +67,36 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#each(calls, whole(script.renewEach));
+    return this.#each(calls, script.renewEach);
   }
 
   /** See `Backend`. */
   release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#each(calls, whole(script.giveBack));
+    return this.#each(calls, script.giveBack);
   }
 
   setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#one(call, whole(script.setLimit));
+    return this.#one(call, script.setLimit);
   }
 
   setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#one(call, whole(script.setRate));
+    return this.#one(call, script.setRate);
   }
 
   setGroupLimit(call: port.SetGroupLimitCall): Promise<port.SetRateReply> {
-    return this.#one(call, whole(script.setGroupLimit));
+    return this.#one(call, script.setGroupLimit);
   }
 
   addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#one(call, whole(script.addPermits));
+    return this.#one(call, script.addPermits);
   }
 
   adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#one(call, whole(script.adopt));
+    return this.#one(call, script.adopt);
   }
 
   revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#one(call, whole(script.revoke));
+    return this.#one(call, script.revoke);
   }
 
   /** See `Backend`. */
@@ -147,29 +133,23 @@ export class MemoryBackend implements port.Backend {
 
   #one<C extends Keyed, R>(call: C, act: Act<C, R>): Promise<R> {
     this.#server.begin();
-    return this.#reply(1, this.#on(call, act));
+    return this.#reply(this.#on(call, act));
   }
 
   #each<C extends Keyed, R>(calls: readonly C[], act: Act<C, R>): Promise<R[]> {
     this.#server.begin();
-    let size = 0;
-    for (const { requests, ids } of calls) size += (requests ?? ids)?.length ?? 1;
-    return this.#reply(
-      size,
-      calls.map((call) => this.#on(call, act)),
-    );
+    return this.#reply(calls.map((call) => this.#on(call, act)));
   }
 
   #on<C extends Keyed, R>(call: C, act: Act<C, R>): R {
+    this.#inARow += (call.requests ?? call.ids)?.length ?? 1;
     const semaphore = this.#server.find(call.key);
     const reply = act(semaphore, call);
     this.#server.settle(semaphore);
     return reply;
   }
 
-  /** `size`: how many requests and tickets the call has. */
-  #reply<R>(size: number, reply: R): Promise<R> {
-    this.#inARow += size;
+  #reply<R>(reply: R): Promise<R> {
     if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
     // A server's replies come from the event loop, these replies do not: if each made its caller
     // call again, nothing else would ever run.

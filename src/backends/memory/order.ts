@@ -25,19 +25,28 @@ export interface Flow extends Heaped {
   readonly name: string;
   readonly priority: number;
   readonly waiting: Heap<Waiting>;
-  /** The tag of its head; undefined while its group is at the cap. */
-  tag: number | undefined;
+  /** Virtual time when it got its head; undefined while its group is at the cap. */
+  start: number | undefined;
 }
 
 /** The flow of requests without options. */
 export const PLAIN: string = flowOf(NO_ORDER);
 
-const arrivalOf = ({ arrival }: Waiting): number => arrival;
+/** Of its head. */
+export function tagOf({ start, waiting }: Flow): number | undefined {
+  return start === undefined ? undefined : start + (waiting.lowest?.step ?? 0);
+}
+
 const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
+
+function newFlow(name: string, priority: number): Flow {
+  const waiting = new Heap<Waiting>(({ arrival }) => arrival);
+  return { name, priority, waiting, start: undefined, index: 0 };
+}
 
 /** Which of two heads of one priority comes first. */
 export function isBefore(one: Flow, other: Flow): boolean {
-  const [a = Infinity, b = Infinity] = [one.tag, other.tag];
+  const [a = Infinity, b = Infinity] = [tagOf(one), tagOf(other)];
   return a < b || (a === b && headArrival(one) < headArrival(other));
 }
 
@@ -68,9 +77,9 @@ function timeOf({ keys }: Semaphore, priority: number): number {
 /** The first request of a flow becomes its head, if its group has room for it. */
 function lead(s: Semaphore, flow: Flow, start: number = timeOf(s, flow.priority)): void {
   const { lowest: head } = flow.waiting;
-  if (flow.tag !== undefined) s.keys.heads.remove(flow);
-  flow.tag = head !== undefined && hasRoom(s, head) ? start + head.step : undefined;
-  if (flow.tag !== undefined) s.keys.heads.add(flow);
+  if (flow.start !== undefined) s.keys.heads.remove(flow);
+  flow.start = head !== undefined && hasRoom(s, head) ? start : undefined;
+  if (flow.start !== undefined) s.keys.heads.add(flow);
 }
 
 /** Permits of the group came back. */
@@ -79,7 +88,7 @@ export function freeGroup(s: Semaphore, group: string, permits: number): void {
   countGroup(s, group, -permits);
   for (let priority = 0; priority <= 9; priority += 1) {
     const flow = s.keys.flows.get(flowOf({ priority, group, weight: 1 }));
-    if (flow !== undefined && flow.tag === undefined) lead(s, flow);
+    if (flow !== undefined && flow.start === undefined) lead(s, flow);
   }
 }
 
@@ -96,35 +105,33 @@ export function useCap(s: Semaphore, cap: number, until: number): void {
     if (plain !== undefined) lead(s, plain);
   }
   if (cap <= before) return;
-  for (const flow of keys.flows.values()) if (flow.tag === undefined) lead(s, flow);
+  for (const flow of keys.flows.values()) if (flow.start === undefined) lead(s, flow);
 }
 
 /** A request joins its flow: before the head, if it was dropped and came earlier. */
 export function join(s: Semaphore, r: Waiting): void {
   const [name, { priority }] = [flowOf(r.order), r.order];
-  const made = { name, priority, waiting: new Heap(arrivalOf), tag: undefined, index: 0 };
-  const flow = s.keys.flows.get(name) ?? made;
-  const { tag, waiting } = flow;
-  const { lowest: head } = waiting;
+  const flow = s.keys.flows.get(name) ?? newFlow(name, priority);
   s.keys.requests.set(r.id, r);
   s.keys.flows.set(name, flow);
   r.flow = flow;
-  waiting.add(r);
-  if (r !== waiting.lowest) return;
-  lead(s, flow, tag === undefined || head === undefined ? undefined : tag - head.step);
+  flow.waiting.add(r);
+  if (r === flow.waiting.lowest) lead(s, flow, flow.start);
 }
 
-/** Leaves its flow, as its head or not, or the requests that wait aside. */
-export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
+/** A request leaves its flow, as its head or not, or the requests that wait aside. */
+export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
   const { flow } = r;
+  s.keys.requests.delete(r.id);
   if (flow === undefined) return s.keys.parked.remove(r);
-  const { tag, priority, waiting } = flow;
+  const { start = 0, priority, waiting } = flow;
   const isHead = r === waiting.lowest;
   r.flow = undefined;
   waiting.remove(r);
   if (!isHead) return;
-  if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), tag ?? 0);
-  lead(s, flow, tag === undefined || isGranted ? undefined : tag - r.step);
+  if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + r.step);
+  // The next of its flow takes over its start: a request that leaves, leaves no hole.
+  lead(s, flow, isGranted ? undefined : flow.start);
   if (waiting.lowest === undefined) s.keys.flows.delete(flow.name);
 }
 
@@ -147,6 +154,5 @@ export function isOrdered(s: Semaphore): boolean {
   if (s.cap < Infinity || flows.size > 1 || parked.lowest !== undefined) return true;
   if (plain === undefined) return flows.size > 0;
   // The flow alone, at virtual time: the next order would begin alike.
-  const start = timeOf(s, 0) + (plain.waiting.lowest?.step ?? 0);
-  return plain.tag !== start || budgetsCounted(s).length > 0;
+  return plain.start !== timeOf(s, 0) || budgetsCounted(s).length > 0;
 }

@@ -1,4 +1,4 @@
-import type { BudgetState, Budgets, Costs, Rate, RateState } from '../backend.js';
+import type { Costs, InspectReply, Policies, Rate, TicketRequest } from '../backend.js';
 import * as gcra from '../gcra.js';
 import { RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
@@ -31,10 +31,7 @@ interface Charge {
 
 export type Charges = readonly Charge[];
 
-interface Priced {
-  readonly permits: number;
-  readonly cost?: Costs | undefined;
-}
+type Priced = Pick<TicketRequest, 'permits' | 'cost'>;
 
 /** The name of the rate among the budgets. */
 export const RATE = '';
@@ -81,17 +78,14 @@ export function readMeters(s: Semaphore): void {
 }
 
 /** The rules that the caller was made with count unless others are stored. */
-export function nameMeters(s: Semaphore, rate: Rate | undefined, budgets: Budgets = {}): void {
-  if (rate !== undefined) nameMeter(s, RATE, rate);
-  for (const [name, budget] of Object.entries(budgets)) nameMeter(s, name, budget);
-}
-
-function nameMeter(s: Semaphore, name: string, rate: Rate): void {
-  const { rate: known, until } = meterOf(s, name);
-  if (until === Infinity) return;
-  const { permits, per, burst } = rate;
-  const isSame = known?.permits === permits && known.per === per && known.burst === burst;
-  useMeter(s, name, rate, endOfTerms(s, isSame, until, Math.max(per, RATE_LIFE_MS)));
+export function nameMeters(s: Semaphore, { rate, budgets = {} }: Policies): void {
+  for (const [name, terms] of Object.entries(rate ? { [RATE]: rate, ...budgets } : budgets)) {
+    const { rate: known, until } = meterOf(s, name);
+    if (until === Infinity) continue;
+    const { permits, per, burst } = terms;
+    const isSame = known?.permits === permits && known.per === per && known.burst === burst;
+    useMeter(s, name, terms, endOfTerms(s, isSame, until, Math.max(per, RATE_LIFE_MS)));
+  }
 }
 
 /** Until when terms count that a caller names, and that counted until then if they are the same. */
@@ -158,27 +152,22 @@ export function settlePrice(s: Semaphore, charges: Charges, spent: Costs): void 
   }
 }
 
-/** As `inspect` has it. */
-export function showRate(
-  { meters, time }: Semaphore,
-  own: Rate | undefined,
-): RateState | undefined {
-  const known = meters.find(({ name, until }) => name === RATE && until > time);
-  if (known === undefined) return gcra.unasked(own);
-  const { rate, until, arrivals } = known;
+/** As `inspect` has them; of the caller's own where no call has named others. */
+export function showMeters(s: Semaphore, own: Policies): Pick<InspectReply, 'rate' | 'budgets'> {
+  const counts = s.meters.filter(({ until }) => until > s.time);
+  const known = counts.find(({ name }) => name === RATE);
+  const rate = known === undefined ? gcra.unasked(own.rate) : rateState(known, s.time);
+  const budgets = counts.map(({ name, rate: terms, until, arrivals }) => {
+    const from = until === Infinity ? 'setBudget' : 'caller';
+    return [name, terms ? gcra.budgetState(terms, arrivals, s.time, from) : null] as const;
+  });
+  const rest = budgets.filter(([name]) => name !== RATE);
+  return { ...(rate && { rate }), ...gcra.budgetsShown(new Map(rest), own.budgets) };
+}
+
+function rateState({ rate, until, arrivals }: Meter, time: number) {
   if (rate === undefined) return undefined;
   const next = gcra.timeAllowed(rate, gcra.onClockAt(time, arrivals), time, 1, 0);
   const from = until === Infinity ? 'setRate' : 'caller';
-  return { ...rate, from, nextIn: Math.max(0, next - time) / 1000 };
-}
-
-/** As `inspect` has them. */
-export function showBudgets({ meters, time }: Semaphore): Map<string, BudgetState | null> {
-  const shown = meters.filter(({ name, until }) => name !== RATE && until > time);
-  return new Map(
-    shown.map(({ name, rate, until, arrivals }) => {
-      const from = until === Infinity ? 'setBudget' : 'caller';
-      return [name, rate ? gcra.budgetState(rate, arrivals, time, from) : null];
-    }),
-  );
+  return { ...rate, from, nextIn: Math.max(0, next - time) / 1000 } as const;
 }

@@ -1,19 +1,11 @@
 import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { close, nearest } from './close.js';
-import { hasRoom, join, PLAIN, requestOf, useCap, type Waiting } from './order.js';
+import { close, nearest, whole, type Whole } from './close.js';
+import { hasRoom, join, leave, PLAIN, requestOf, useCap, type Waiting } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
-import {
-  isLate,
-  nextNumber,
-  open,
-  renew,
-  type Said,
-  type Semaphore,
-  type Ticket,
-} from './semaphore.js';
-import { fits, grant, isAlive, leave, serve } from './serve.js';
+import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
+import { fits, grant, isAlive, serve } from './serve.js';
 
 type Asked = port.TicketRequest;
 
@@ -54,18 +46,10 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
   if (s.recalled) renewLease(s, true);
 }
 
-/**
- * Whether the queue is full once the requests of dead clients are gone. Requests that the caller
- * left long ago count as dead, too, unless it asks for them again.
- */
-function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): boolean {
-  if (s.waiting >= maxWaiting) renewLease(s, s.arrived);
-  return s.waiting >= maxWaiting;
-}
-
 /** The verdict on a request. If a queue waits, a new request joins it to find its turn. */
 function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.AcquireVerdict {
   const { id, permits } = asked;
+  const { maxWaiting = Infinity } = call;
   const { tickets, requests } = s.keys;
   const ticket = tickets.get(id);
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
@@ -74,8 +58,10 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   const most = Math.min(s.limit, s.cap);
   if (permits > most && most > 0) return { kind: 'over', limit: most };
   const canTake = fits(s, asked) && hasRoom(s, asked);
-  if (canTake && s.waiting === 0) return granted(grant(s, asked, call));
-  const stays = asked.wait && !isFull(s, call);
+  if (canTake && s.waiting === 0) return granted(grant(s, asked, call.label, call.ttl));
+  // Requests that the caller left long ago count as dead, too, unless it asks for them again.
+  if (asked.wait && s.waiting >= maxWaiting) renewLease(s, s.arrived);
+  const stays = asked.wait && s.waiting < maxWaiting;
   const refusal: port.AcquireVerdict = asked.wait
     ? { kind: 'full', waiting: s.waiting }
     : { kind: 'busy' };
@@ -106,22 +92,27 @@ export function isFree(s: Semaphore, call: port.AcquireCall): boolean {
   open(s, call);
   // Requests without a group may wait for permits of theirs, and are not overtaken.
   const isNext = serve(s, true) === undefined && !s.keys.flows.has(PLAIN);
-  s.turn = s.head = undefined;
+  s.turn = undefined;
   close(s, {});
   return call.requests.every((asked) => {
     return s.keys.tickets.has(asked.id) || (isNext && fits(s, asked) && hasRoom(s, asked));
   });
 }
 
-/** The caller's cap counts unless a cap is stored. */
-function nameCap(s: Semaphore, permits: number): void {
-  const { cap, capUntil } = s;
-  if (capUntil === Infinity) return;
-  useCap(s, permits, endOfTerms(s, cap === permits, capUntil, RATE_LIFE_MS));
-}
-
-/** The first request of the call that waits. Notes how long those that want to know may wait. */
-function firstWaiting(s: Semaphore, requests: readonly Asked[], verdicts: port.AcquireVerdict[]) {
+export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, call) => {
+  const { requests, groupLimit: cap } = call;
+  if (isLate(s, call)) {
+    return { verdicts: requests.map(() => ({ kind: 'late' })), askAgainAt: undefined };
+  }
+  if (call.rate ?? call.budgets) nameMeters(s, call);
+  // The caller's cap counts unless a cap is stored.
+  if (cap !== undefined && s.capUntil < Infinity) {
+    useCap(s, cap, endOfTerms(s, s.cap === cap, s.capUntil, RATE_LIFE_MS));
+  }
+  s.asked = call;
+  recall(s, call);
+  serve(s);
+  const verdicts = requests.map((asked) => answer(s, asked, call));
   let waits: Waiting | undefined;
   for (const [i, { id, asksProgress }] of s.waiting > 0 ? requests.entries() : []) {
     const r = s.keys.requests.get(id);
@@ -130,22 +121,7 @@ function firstWaiting(s: Semaphore, requests: readonly Asked[], verdicts: port.A
     if (arrival < (waits?.arrival ?? Infinity)) waits = r;
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
-  return waits;
-}
-
-export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
-  const { requests, rate, budgets, groupLimit } = call;
-  if (isLate(s, call)) {
-    return { verdicts: requests.map(() => ({ kind: 'late' })), askAgainAt: undefined };
-  }
-  nameMeters(s, rate, budgets);
-  if (groupLimit !== undefined) nameCap(s, groupLimit);
-  s.asked = call;
-  recall(s, call);
-  serve(s);
-  const verdicts = requests.map((asked) => answer(s, asked, call));
-  const waits = firstWaiting(s, requests, verdicts);
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
   return { verdicts, askAgainAt: undefined, ...(waits && nearest(s, waits)) };
-}
+});

@@ -5,17 +5,7 @@ import { Slots } from './free-slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
-
-/** What all semaphores of a backend share. */
-interface Server {
-  /** When the call that runs began, in milliseconds and in microseconds. */
-  readonly now: number;
-  readonly time: number;
-  /** The last token or arrival. */
-  last: number;
-  /** Sends a message to a client. */
-  tell(key: port.SemaphoreKey, client: string, say: (to: port.GrantListener) => void): void;
-}
+import type { Server } from './server.js';
 
 export interface Ticket extends Heaped {
   id: string;
@@ -27,12 +17,6 @@ export interface Ticket extends Heaped {
   readonly charged: Charges;
   expiresAt: number;
 }
-
-/** The terms of a call's tickets. */
-export type Terms = Pick<port.AcquireCall, 'label' | 'ttl'>;
-
-/** A reply without the parts that every reply has. */
-export type Said<R> = Omit<R, keyof port.Reply>;
 
 /** Tickets and requests. */
 class Keys {
@@ -61,8 +45,9 @@ class Keys {
 
 /**
  * One semaphore in the memory of this process, as the scripts have it: functions of the same names
- * in the same order, at the same cost, O(log n) for each request, ticket and grant. Tokens,
- * arrivals, rates and caps are in microseconds, all other times in milliseconds.
+ * in the same order, at the same cost, O(log n) for each request, ticket and grant, but for the
+ * search of `Slots`. Tokens, arrivals, rates and caps are in microseconds, all other times in
+ * milliseconds.
  */
 export class Semaphore {
   readonly key: port.SemaphoreKey;
@@ -77,11 +62,11 @@ export class Semaphore {
   /** The rate and the budgets. */
   readonly meters: Meter[] = [];
   /** How many permits each group may hold at once, and until when; Infinity: it is stored. */
-  cap = Infinity;
+  cap: number = Infinity;
   capUntil = 0;
   pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
-  memories: Map<string, readonly [number | true, number]> | undefined = undefined;
+  memories: Map<string, readonly [number, number]> | undefined = undefined;
   /** Until when any of these values, the rules and what was used of them may count. */
   keptUntil: number = -Infinity;
   /** The last call, or the latest end of a ticket, or of what was used of a rate or a budget. */
@@ -92,7 +77,7 @@ export class Semaphore {
   /** The limit that the caller names, and the limit that counts. */
   own = 0;
   limit = 0;
-  told: Pick<port.Reply, 'storedLimit' | 'otherLimit'> | undefined = undefined;
+  notice: Pick<port.Reply, 'storedLimit' | 'otherLimit'> | undefined = undefined;
   /** A call that asks for permits, and is not late. */
   asked: port.AcquireCall | undefined = undefined;
   /** The client, once a new request of it has joined the queue: it lives. */
@@ -106,8 +91,6 @@ export class Semaphore {
   grants: port.PushedGrant[] = [];
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
-  /** The first request, whatever it waits for, if there is a rate or a budget. */
-  head: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
   moved = false;
 
@@ -131,7 +114,7 @@ export class Semaphore {
 
   /** Drops the empty collections of tickets and requests. */
   rest(): void {
-    this.#keys = this.asked = this.turn = this.head = undefined;
+    this.#keys = this.asked = this.turn = undefined;
   }
 
   /** How many requests wait. */
@@ -158,11 +141,11 @@ export function open(s: Semaphore, call: port.Call): void {
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
   const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
-  s.told = s.stored === undefined && isOther ? { otherLimit: s.configured } : toldOf(s);
+  s.notice = s.stored === undefined && isOther ? { otherLimit: s.configured } : noticeOf(s);
 }
 
 /** A stored limit, for a caller that has another. */
-export function toldOf({ stored, own }: Semaphore): Semaphore['told'] {
+export function noticeOf({ stored, own }: Semaphore): Semaphore['notice'] {
   return stored === undefined || stored === own ? undefined : { storedLimit: stored };
 }
 

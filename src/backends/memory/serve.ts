@@ -1,17 +1,12 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { countGroup, first, join, leaveFlow, type Waiting, type Wanted } from './order.js';
+import { countGroup, first, join, leave, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
-import { nextNumber, renew, type Semaphore, type Terms, type Ticket } from './semaphore.js';
+import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
 
 /** With its lease all requests of a client count. */
 export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): boolean {
   return call.client === arriving || (keys.clients.get(call.client) ?? -Infinity) > now;
-}
-
-export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
-  s.keys.requests.delete(r.id);
-  leaveFlow(s, r, isGranted);
 }
 
 /** The condition of every grant, besides its turn. */
@@ -20,7 +15,7 @@ export function fits(s: Semaphore, r: Wanted): boolean {
 }
 
 /** Gives a ticket on the lowest free slots. */
-export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
+export function grant(s: Semaphore, r: Wanted, label: string, ttl: number): Ticket {
   const { tickets, expiries } = s.keys;
   const { id, permits, order: { group } = NO_ORDER } = r;
   const charged = charge(s, r);
@@ -30,16 +25,16 @@ export function grant(s: Semaphore, r: Wanted, { label, ttl }: Terms): Ticket {
   const ticket = { id, slots, label, fencingToken, expiresAt, group, charged, index: 0 };
   tickets.set(id, ticket);
   expiries.add(ticket);
-  return renew(s, ticket, ttl);
+  s.lastUse = Math.max(s.lastUse, expiresAt);
+  return ticket;
 }
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
 function give(s: Semaphore, r: Waiting): void {
-  const { call } = r;
-  const { client, label } = call;
+  const { client, label, ttl } = r.call;
+  const isOwn = r.call === s.asked;
   s.served += 1;
-  const isOwn = call === s.asked;
-  const ticket = grant(s, r, isOwn ? call : { label, ttl: Math.min(call.ttl, CLAIM_TIME_MS) });
+  const ticket = grant(s, r, label, isOwn ? ttl : Math.min(ttl, CLAIM_TIME_MS));
   if (isOwn) return;
   const { id, fencingToken, slots, expiresAt } = ticket;
   const granted = { id, fencingToken, slots: [...slots], expiresAt };
@@ -66,19 +61,18 @@ function unpark(s: Semaphore): void {
  * @returns the first that does not fit
  */
 export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
-  s.turn = s.head = undefined;
+  s.turn = undefined;
   if (s.waiting > 0) unpark(s);
-  const hasMeters = s.meters.length > 0;
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return undefined;
     const isLiving = isAlive(s, r);
     if (isLiving && r.permits > s.limit) {
-      leaveFlow(s, r);
+      leave(s, r);
+      s.keys.requests.set(r.id, r);
       s.keys.parked.add(r);
     } else if (isLiving && (isTrial || !fits(s, r))) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-      s.head = hasMeters ? r : undefined;
       return r;
     } else {
       s.moved = true;
@@ -86,6 +80,5 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       leave(s, r, isLiving);
     }
   }
-  if (s.waiting > 0 && hasMeters) s.head = first(s);
   return undefined;
 }

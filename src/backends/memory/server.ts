@@ -56,12 +56,14 @@ export class Server {
    * not pile up.
    */
   settle(called: Semaphore): void {
-    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
-    for (let checks = 0; checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
+    let goesOn = true;
+    for (let checks = 0; goesOn && checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
       const { value } = this.#round.next();
       if (value === undefined) this.#round = this.#semaphores.values();
-      else if (!this.#tidy(value)) return;
+      else goesOn = this.#tidy(value);
     }
+    // Last: a round that does not advance keeps each table that the Map has had since.
+    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
   }
 
   /** The names of the semaphores that would be missed. */
@@ -76,11 +78,7 @@ export class Server {
     queueMicrotask(() => {
       if (this.#inboxes.get(inbox) === listener) listener.onHealth(true);
     });
-    return {
-      close: async () => {
-        this.#inboxes.delete(inbox);
-      },
-    };
+    return { close: async () => void this.#inboxes.delete(inbox) };
   }
 
   /** A message comes later, as from a server: the call that sends it must return first. */

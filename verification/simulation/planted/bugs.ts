@@ -244,16 +244,18 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A request that does not fit is passed by smaller requests behind it',
     file: 'backends/memory/serve.ts',
     find: 'return r;\n    } else {',
-    replace: 'leaveFlow(s, r);\n      s.keys.parked.add(r);\n    } else {',
+    replace:
+      'leave(s, r);\n      s.keys.requests.set(r.id, r);\n      s.keys.parked.add(r);\n    } else {',
   },
   {
     name: 'newcomers-first',
     origin: 'own defect: groups that ask once do not move virtual time',
     what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
     file: 'backends/memory/order.ts',
-    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), tag ?? 0);
-  lead(s, flow, tag === undefined || isGranted ? undefined : tag - r.step);`,
-    replace: 'lead(s, flow, isGranted || tag === undefined ? tag : tag - r.step);',
+    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + r.step);
+  // The next of its flow takes over its start: a request that leaves, leaves no hole.
+  lead(s, flow, isGranted ? undefined : flow.start);`,
+    replace: 'lead(s, flow, isGranted ? start + r.step : flow.start);',
     kind: 'newcomers',
     pace: 0.1,
   },
@@ -371,7 +373,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'A group at its limit does not come back when a permit of the group does',
     file: 'backends/memory/order.ts',
-    find: 'if (flow !== undefined && flow.tag === undefined) lead(s, flow);',
+    find: 'if (flow !== undefined && flow.start === undefined) lead(s, flow);',
     replace: '',
     kind: 'budgets',
   },
