@@ -141,6 +141,18 @@ describeWithServer('keys of a semaphore', (server) => {
       });
     }
 
+    it('find the free slots again where their key was lost between two releases', async () => {
+      for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
+        const one = make({ limit: 4 });
+        for (const id of ids('a', 4)) await one.take(id);
+        for (const id of ['a.3', 'a.1']) await one.release(id);
+        await one.lose('slots');
+        for (const id of after) await one.release(id);
+        for (const id of ['b.1', 'b.2']) await one.take(id);
+        await expectSound(one);
+      }
+    });
+
     /** Holders come and go until each request had its turn: in how many rounds. */
     async function roundsOf(
       one: RedisFixture,
