@@ -153,6 +153,16 @@ describeWithServer('keys of a semaphore', (server) => {
       }
     });
 
+    it('count the permits of groups again, also where a usual call finds the loss', async () => {
+      const one = make();
+      const ofGroup = (id: string, group: string) =>
+        one.acquire([request(id, 'try', { group, weight: 1, priority: 0 })], { groupLimit: 1 });
+      await ofGroup('a.1', 'a');
+      await one.lose('groups');
+      expect(kinds(await ofGroup('b.1', 'b'))).to.deep.equal(['granted']);
+      expect(kinds(await ofGroup('a.2', 'a'))).to.deep.equal(['busy']);
+    });
+
     /** Holders come and go until each request had its turn: in how many rounds. */
     async function roundsOf(
       one: RedisFixture,

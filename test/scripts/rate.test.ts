@@ -74,6 +74,13 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
+  it('lets a cap count that a caller names beside it', async () => {
+    const one = make();
+    await one.acquire('a.1', RATED);
+    await one.acquire('a.2', { ...RATED, groupLimit: 3 });
+    expect((await one.inspect()).groupLimit).to.equal(3);
+  });
+
   it('that becomes faster is told to a waiter that a slot holds back as well', async () => {
     const one = make({ limit: 1 });
     const turns: unknown[] = [];
