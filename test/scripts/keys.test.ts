@@ -203,17 +203,21 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   describe('expire', () => {
-    it('not before the waiter lease, for the keys of the queue', async () => {
-      const one = make({ limit: 1, ttl: 200 });
-      await one.acquire(['a.1', 'a.2']);
-      await one.release('a.1');
-      await one.acquire('b.1');
-      const { queue, requests, clients } = await one.lives();
-      for (const life of [queue, requests, clients]) expect(life).to.be.at.least(4900);
+    it('not before the waiter lease, for the keys of a queue whose client asks again', async () => {
+      const one = make({ limit: 3 });
+      await one.acquire(ids('h', 3));
+      await ask(one, 'w.1.3', 'a');
+      await one.setLimit(2);
+      await one.release(ids('h', 3));
+      const parts = ['requests', 'clients', 'parked'];
+      for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
+      await ask(one, 'w.1.3', 'a');
+      const lives = await one.lives();
+      for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
     });
 
-    // A server that is kept from running for as long deletes the key inside the script, which has
-    // counted what is in it.
+    // A server that stands still for as long deletes the key inside the script, which has counted
+    // its members.
     it('never in milliseconds, not even where all that is there has long expired', async () => {
       const one = make({ limit: 4, ttl: 1000 });
       const lives: number[] = [];

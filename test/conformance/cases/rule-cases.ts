@@ -103,7 +103,7 @@ export const ruleCases: CaseGroup = {
         }
       },
 
-    'budgets charge waiters and tries, all costs or none, and settle what is spent': async (
+    'budgets charge waiters and tries, all costs or none, and settle the spending': async (
       scope,
     ) => {
       const budgets = { tokens: BUDGET, images: { ...BUDGET, amount: 2 } };
