@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { FixtureOptions } from './port-fixture.js';
-import { closeFixtures, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, DAY, ids, kinds, RedisFixture, request } from './port-fixture.js';
 
 type Call = [string, (one: RedisFixture) => Promise<unknown>];
 
@@ -203,6 +203,18 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   describe('expire', () => {
+    it('not before a meter has run out, which may need days', async () => {
+      const one = make();
+      const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
+      for (const id of ids('a', 3)) await one.acquire(id, slow);
+      expect((await one.lives())['info']).to.be.above(15 * DAY);
+      const dear = make();
+      const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
+      await dear.acquire([request('a.1', 'wait', undefined, false, { tokens: 1 })], { budgets });
+      await dear.release('a.1', { spent: [{ tokens: 90 }] });
+      expect((await dear.lives())['info']).to.be.above(9 * DAY);
+    });
+
     it('not before the waiter lease, for the keys of a queue whose client asks again', async () => {
       const one = make({ limit: 3 });
       await one.acquire(ids('h', 3));

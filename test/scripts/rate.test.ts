@@ -82,6 +82,23 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).groupLimit).to.equal(3);
   });
 
+  it('keeps the lease of a client that knows its turn and asks for a request that is refused', async () => {
+    const one = make({ limit: 9, ttl: 300_000 });
+    const options = { rate: SLOW, maxWaiting: 2 };
+    await one.take('a.1', options);
+    for (const id of ['b.1', 'c.1']) await one.acquire(id, options);
+    for (const [id, pause] of [
+      ['b.2', 20_000],
+      ['d.1', 40_000],
+    ] as const) {
+      expect(kinds(await one.acquire(id, options))).to.deep.equal(['full']);
+      expect(await one.queue()).to.deep.equal(['b.1', 'c.1']);
+      one.pass(pause);
+    }
+    await one.acquire('c.1', options);
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
+  });
+
   it('that becomes faster is told to a waiter that a slot holds back as well', async () => {
     const one = make({ limit: 1 });
     const turns: unknown[] = [];
