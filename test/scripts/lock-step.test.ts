@@ -308,7 +308,8 @@ class Program {
     const { longestPause = 150, limit } = this.#habits;
     const pair = this.#pair;
     const [first = 0] = picks;
-    const late = dice < 20 ? pair.now - 0.5 : undefined;
+    // At its time a call is in time, a microsecond later it is late.
+    const late = dice < 20 ? pair.now - (dice % 2) / 1000 : undefined;
     const rate = RATES[first % RATES.length];
     const known = this.#anyId(first);
     switch (act) {
