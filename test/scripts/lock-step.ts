@@ -104,16 +104,16 @@ class Side<Fixture extends PortFixture = PortFixture> {
 
   /** Notes the messages to a client. */
   listenerFor(client: string): Omit<GrantListener, 'onHealth'> {
-    const push = (what: string, told: readonly unknown[]): void => {
+    const push = (what: string, messages: readonly unknown[]): void => {
       const all = this.pushed.get(`${what} ${client}`) ?? [];
-      this.pushed.set(`${what} ${client}`, [...all, ...told.map(plain)]);
+      this.pushed.set(`${what} ${client}`, [...all, ...messages.map(plain)]);
     };
     return {
       onGrants: (grants) => {
         this.#note(grants);
         push('grants to', grants);
       },
-      onEnded: (ended) => push('ends told to', ended),
+      onEnded: (ended) => push('ends reported to', ended),
       onTurn: (turn) => push('turns of', [turn]),
     };
   }
@@ -334,7 +334,7 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  /** Turns aside where the clock was set back: each side may then tell another time. */
+  /** Turns aside where the clock was set back: each side may then name another time. */
   comparePushes(): void {
     const isSure = ([what]: [string, unknown]): boolean =>
       this.#behind === 0 || !what.startsWith('turns');

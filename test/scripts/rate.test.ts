@@ -99,7 +99,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
   });
 
-  it('that becomes faster is told to a waiter that a slot holds back as well', async () => {
+  it('that becomes faster is notified to a waiter that a slot holds back as well', async () => {
     const one = make({ limit: 1 });
     const turns: unknown[] = [];
     const onTurn = (turn: unknown): void => void turns.push(turn);
