@@ -71,7 +71,7 @@ export class Scope {
     return this.inBoth((at) => new KeyedMutex(at, all));
   }
 
-  /** One of them in each of the two processes. */
+  /** An object in each of the two processes. */
   inBoth<Face extends { close(): Promise<void> }>(make: (target: Target) => Face): [Face, Face] {
     const faces: [Face, Face] = [make(this.#place.target), make(this.#place.other)];
     this.#toClose.push(...faces);

@@ -32,8 +32,7 @@ describe('extending by majority', () => {
     const taken = [];
     for (const id of ids) taken.push(await fixture.take(id));
     await fixture.clock.advance(10);
-    // Each by itself is not enough to lose a ticket: the second node loses it when the first has
-    // it back.
+    // A loss by one node loses no ticket: the second node loses it when the first has it back.
     for (const lost of [1, 0]) {
       fixture.node(lost).memory.restart();
       expect(await fixture.extend(...ids)).to.deep.equal(ids.map(() => true));

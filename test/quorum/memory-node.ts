@@ -50,7 +50,8 @@ export class MemoryQuorumNode implements port.QuorumNode {
       slots.tickets.size > 0 && slots.lastLimit !== limit ? slots.lastLimit : undefined;
     const sets = [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
     const before = new Set(slots.tickets.values());
-    const isRefused = isTake && call.claim?.otherSet === 'refuse' && hasForeign(slots, call.claim);
+    const isRefused =
+      isTake && call.claim?.otherSet === 'refuse' && foreignSets(slots, call.claim).length > 0;
     const holdings = requests.map((request) => {
       if (isRefused) return undefined;
       return isTake ? take(slots, request, call, time) : keep(slots, request, call, time);
@@ -122,7 +123,8 @@ function take(
   }
   slots.tickets.delete(id);
   const free = freeSlots(slots, limit);
-  if (free.length < permits || usedSlots(slots).size + permits > limit) return undefined;
+  const held = [...slots.tickets.values()].reduce((sum, ticket) => sum + ticket.slots.length, 0);
+  if (free.length < permits || held + permits > limit) return undefined;
   const aimed = [...new Set(aim)].filter((slot) => free.includes(slot));
   const chosen = [...new Set([...aimed, ...free])].slice(0, permits).toSorted((a, b) => a - b);
   slots.last = Math.max(nextToken(slots, time), token);
@@ -163,21 +165,13 @@ function nextToken({ last }: Slots, time: number): number {
   return Math.max(last + 1, Math.floor(time * 1000));
 }
 
-function usedSlots({ tickets }: Slots): Set<number> {
-  return new Set([...tickets.values()].flatMap(({ slots }) => slots));
-}
-
-function freeSlots(slots: Slots, limit: number): number[] {
-  const used = usedSlots(slots);
+function freeSlots({ tickets }: Slots, limit: number): number[] {
+  const used = new Set([...tickets.values()].flatMap(({ slots }) => slots));
   return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
 }
 
 function foreignSets({ sets }: Slots, { set }: port.SetClaim): string[] {
   return [...sets.keys()].filter((other) => !haveCommonList(other, set));
-}
-
-function hasForeign(slots: Slots, claim: port.SetClaim): boolean {
-  return foreignSets(slots, claim).length > 0;
 }
 
 /** As `quorum-sets.lua`. */

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { FixtureOptions } from './port-fixture.js';
-import { closeFixtures, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, DAY, ids, kinds, RedisFixture, request } from './port-fixture.js';
 
 type Call = [string, (one: RedisFixture) => Promise<unknown>];
 
@@ -11,9 +11,9 @@ type Call = [string, (one: RedisFixture) => Promise<unknown>];
 interface Scene {
   readonly limit: number;
   readonly waiting: readonly string[];
-  prepare(one: RedisFixture): Promise<void>;
+  readonly prepare: (one: RedisFixture) => Promise<void>;
   /** The last step before all waiters can be served. */
-  open?(one: RedisFixture): Promise<unknown>;
+  readonly open?: (one: RedisFixture) => Promise<unknown>;
 }
 
 function ask(one: RedisFixture, id: string, group: string, priority = 0): Promise<unknown> {
@@ -114,10 +114,12 @@ describeWithServer('keys of a semaphore', (server) => {
             await call(one);
             await expectSound(one);
             await one.expectSafeExpiry(found);
-            const [{ id: first = '', slots, fencingToken } = {}] = before;
+            const [oldest] = before;
+            const first = oldest?.id ?? '';
             const isKept = !lost.includes('tickets') && !lost.includes('info');
             expect((await one.extend(first)).extended, found).to.deep.equal([isKept]);
             const kept = (await one.inspect()).holders.filter(({ id }) => id === first);
+            const { slots, fencingToken } = oldest ?? {};
             if (isKept) expect(kept[0]).to.deep.include({ slots, fencingToken });
             // Requests are known by their records.
             const isKnown = !lost.includes('requests');
@@ -140,6 +142,28 @@ describeWithServer('keys of a semaphore', (server) => {
         }
       });
     }
+
+    it('find the free slots again where their key was lost between two releases', async () => {
+      for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
+        const one = make({ limit: 4 });
+        for (const id of ids('a', 4)) await one.take(id);
+        for (const id of ['a.3', 'a.1']) await one.release(id);
+        await one.lose('slots');
+        for (const id of after) await one.release(id);
+        for (const id of ['b.1', 'b.2']) await one.take(id);
+        await expectSound(one);
+      }
+    });
+
+    it('count the permits of groups again, also where a usual call finds the loss', async () => {
+      const one = make();
+      const ofGroup = (id: string, group: string) =>
+        one.acquire([request(id, 'try', { group, weight: 1, priority: 0 })], { groupLimit: 1 });
+      await ofGroup('a.1', 'a');
+      await one.lose('groups');
+      expect(kinds(await ofGroup('b.1', 'b'))).to.deep.equal(['granted']);
+      expect(kinds(await ofGroup('a.2', 'a'))).to.deep.equal(['busy']);
+    });
 
     /** Holders come and go until each request had its turn: in how many rounds. */
     async function roundsOf(
@@ -181,17 +205,33 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   describe('expire', () => {
-    it('not before the waiter lease, for the keys of the queue', async () => {
-      const one = make({ limit: 1, ttl: 200 });
-      await one.acquire(['a.1', 'a.2']);
-      await one.release('a.1');
-      await one.acquire('b.1');
-      const { queue, requests, clients } = await one.lives();
-      for (const life of [queue, requests, clients]) expect(life).to.be.at.least(4900);
+    it('not before a meter has run out, which may need days', async () => {
+      const one = make();
+      const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
+      for (const id of ids('a', 3)) await one.acquire(id, slow);
+      expect((await one.lives())['info']).to.be.above(15 * DAY);
+      const dear = make();
+      const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
+      await dear.acquire([request('a.1', 'wait', undefined, false, { tokens: 1 })], { budgets });
+      await dear.release('a.1', { spent: [{ tokens: 90 }] });
+      expect((await dear.lives())['info']).to.be.above(9 * DAY);
     });
 
-    // A server that is kept from running for as long deletes the key inside the script, which has
-    // counted what is in it.
+    it('not before the waiter lease, for the keys of a queue whose client asks again', async () => {
+      const one = make({ limit: 3 });
+      await one.acquire(ids('h', 3));
+      await ask(one, 'w.1.3', 'a');
+      await one.setLimit(2);
+      await one.release(ids('h', 3));
+      const parts = ['requests', 'clients', 'parked'];
+      for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
+      await ask(one, 'w.1.3', 'a');
+      const lives = await one.lives();
+      for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
+    });
+
+    // A server that pauses for as long deletes the key inside the script, which has counted
+    // its members.
     it('never in milliseconds, not even where all that is there has long expired', async () => {
       const one = make({ limit: 4, ttl: 1000 });
       const lives: number[] = [];

@@ -233,9 +233,9 @@ const TERMS: readonly CallOptions[] = [
 
 interface Step {
   readonly act: Act;
-  readonly who: number;
+  readonly member: number;
   /**
-   * Operands are picked by number from what is there, so that a program that fails shrinks well.
+   * Operands are picked by number from those at hand, so that a program that fails shrinks well.
    */
   readonly picks: readonly number[];
   /** 0 ≤ dice < 100. */
@@ -245,7 +245,7 @@ interface Step {
 function programs({ acts }: Habits): fc.Arbitrary<Step[]> {
   const weights = Object.entries({ ...ACTS, ...acts }) as [Act, number][];
   const operands = {
-    who: fc.nat(MEMBERS.length - 1),
+    member: fc.nat(MEMBERS.length - 1),
     picks: fc.array(fc.nat(99), { minLength: 1, maxLength: 4 }),
     dice: fc.nat(99),
   };
@@ -286,7 +286,7 @@ class Program {
   async run(steps: readonly Step[]): Promise<void> {
     for (const step of steps) {
       // A reply has the grants of its client alone.
-      const mine = this.#all[this.#habits.model === undefined ? step.who : 0];
+      const mine = this.#all[this.#habits.model === undefined ? step.member : 0];
       if (mine === undefined) continue;
       this.trace.push(JSON.stringify(step));
       await this.#do(step, mine);
@@ -294,7 +294,7 @@ class Program {
     }
   }
 
-  /** All is given back: nothing of anybody is left once what was revoked is forgotten. */
+  /** All is given back: nothing is left once the revoked tickets are forgotten. */
   async end(): Promise<void> {
     for (const mine of this.#all) await this.#release(mine, [...mine.held, ...mine.waiting]);
     this.#pair.pass(60_000);
@@ -308,7 +308,8 @@ class Program {
     const { longestPause = 150, limit } = this.#habits;
     const pair = this.#pair;
     const [first = 0] = picks;
-    const late = dice < 20 ? pair.now - 0.5 : undefined;
+    // At its time a call is in time, a microsecond later it is late.
+    const late = dice < 20 ? pair.now - (dice % 2) / 1000 : undefined;
     const rate = RATES[first % RATES.length];
     const known = this.#anyId(first);
     switch (act) {
@@ -342,7 +343,7 @@ class Program {
       case 'revoke':
         return pair.change(member, late, (one, options) => one.revoke(known, options));
       case 'setLimit':
-        // Some remove what is stored.
+        // Some remove the stored limit.
         return pair.change(member, late, (one, options) =>
           one.setLimit(dice < 25 ? undefined : first % (limit + 1), options),
         );
@@ -408,7 +409,7 @@ class Program {
     for (const call of calls) await this.#acquire(mine, call);
   }
 
-  /** A call that runs twice: also for what is held already. */
+  /** A call that runs twice: also for tickets that are held already. */
   async #askAgain(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
     const asks = [...again(mine.waiting), ...again(some([...mine.held], picks, 0.1))];
     for (let time = dice < 20 ? 2 : 1; time > 0 && asks.length > 0; time -= 1) {
@@ -457,7 +458,7 @@ class Program {
     return ticketId(member.name, this.#made, permits);
   }
 
-  /** Also of what has expired, was released, was adopted before, or still waits. */
+  /** Also of a ticket that has expired, was released or adopted, or of a request. */
   #anyId(pick: number): string {
     const known = this.#all.flatMap(({ held, waiting }) => [...held, ...waiting]);
     return known[known.length - 1 - (pick % (known.length + 1))] ?? 'never.1';

@@ -102,18 +102,18 @@ class Side<Fixture extends PortFixture = PortFixture> {
     };
   }
 
-  /** Notes what is pushed to a client. */
+  /** Notes the messages to a client. */
   listenerFor(client: string): Omit<GrantListener, 'onHealth'> {
-    const push = (what: string, told: readonly unknown[]): void => {
+    const push = (what: string, messages: readonly unknown[]): void => {
       const all = this.pushed.get(`${what} ${client}`) ?? [];
-      this.pushed.set(`${what} ${client}`, [...all, ...told.map(plain)]);
+      this.pushed.set(`${what} ${client}`, [...all, ...messages.map(plain)]);
     };
     return {
       onGrants: (grants) => {
         this.#note(grants);
         push('grants to', grants);
       },
-      onEnded: (ended) => push('ends told to', ended),
+      onEnded: (ended) => push('ends reported to', ended),
       onTurn: (turn) => push('turns of', [turn]),
     };
   }
@@ -215,7 +215,7 @@ export class LockStep {
     this.#latest = Math.max(this.#latest, this.now);
   }
 
-  /** In the order in which one call serves them: those with a place, new ones, tries. */
+  /** In the order in which a call serves requests: with a place, new requests, tries. */
   async acquire(member: Member, asks: readonly Ask[], notAfter?: number): Promise<AcquireReply> {
     const rank = ({ id, how }: Ask): number => {
       if (how === 'try') return 2;
@@ -229,7 +229,7 @@ export class LockStep {
     const theirs = await this.redis.acquire(sorted, options);
     // Callers that do not wait need not know when the next ticket expires.
     const { askAgainAt } = ours.askAgainAt === undefined ? ours : theirs;
-    // Where the queue was lost, Redis may count those that were in it until they ask again.
+    // Redis may count the requests of a lost queue until they ask again.
     const shown = (reply: AcquireReply) => (this.#queueLost ? withoutProgress(reply) : reply);
     compare(shown({ ...theirs, askAgainAt }), shown(ours));
     const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);
@@ -334,7 +334,7 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  /** Turns aside where the clock was set back: each side may then tell another time. */
+  /** Turns aside where the clock was set back: each side may then name another time. */
   comparePushes(): void {
     const isSure = ([what]: [string, unknown]): boolean =>
       this.#behind === 0 || !what.startsWith('turns');
@@ -448,8 +448,8 @@ export function compare(redis: unknown, memory: unknown): void {
 }
 
 /**
- * As both sides must have it: one counts in microseconds, the other in milliseconds; what is not
- * said is left out.
+ * As both sides must have it: Redis counts in microseconds, the memory backend in milliseconds;
+ * absent fields are left out.
  */
 export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);

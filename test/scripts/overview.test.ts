@@ -15,7 +15,7 @@ async function overviewOf({ backend, key }: PortFixture): Promise<Overview> {
 
 describeOnBoth('the overview', (make) => {
   for (const order of [undefined, { group: 'a', weight: 1, priority: 0 }]) {
-    it(`counts neither what has expired nor requests of a process that is gone, ${order ? 'in groups' : 'in the order of arrival'}`, async () => {
+    it(`counts neither expired tickets nor requests of a process that is gone, ${order ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 2 });
       await one.take('a.1', { ttl: 8000 });
       await one.take('b.1.1');

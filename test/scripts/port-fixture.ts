@@ -373,7 +373,7 @@ export function describeOnBoth(
   });
 }
 
-/** A request that waits, or with `how` one that only tries, or one that was in the queue before. */
+/** A request that waits, or with `how` only tries, or was in the queue before at this place. */
 export function request(
   id: string,
   how: 'wait' | 'try' | number = 'wait',

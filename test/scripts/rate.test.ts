@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
+import { eventually } from '../support/eventually.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
 import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
@@ -10,6 +11,8 @@ const STEP = 600;
 const RATE: Rate = { permits: 100, per: 60_000, burst: 1 };
 const ANY: FixtureOptions = { limit: Number.MAX_SAFE_INTEGER };
 const HOUR = 3_600_000;
+
+const SLOW: Rate = { permits: 1, per: 60_000, burst: 1 };
 
 /** As a process that was made with the rate. */
 const RATED: CallOptions = { rate: RATE };
@@ -69,6 +72,46 @@ describeOnBoth('a rate', (make) => {
     one.pass(RATE_LIFE_MS);
     expect(await one.try('b.1', RATED), '94 permits are missing').to.equal('busy');
     expect(await nextIn(one)).to.equal(94 * STEP);
+  });
+
+  it('lets a cap count that a caller names beside it', async () => {
+    const one = make();
+    const rate = { ...RATE, burst: 9 };
+    await one.acquire('a.1', { rate });
+    await one.acquire('a.2', { rate, groupLimit: 3 });
+    expect((await one.inspect()).groupLimit).to.equal(3);
+  });
+
+  it('keeps the lease of a client that knows its turn and asks for a request that is refused', async () => {
+    const one = make({ limit: 9, ttl: 300_000 });
+    const options = { rate: SLOW, maxWaiting: 2 };
+    await one.take('a.1', options);
+    for (const id of ['b.1', 'c.1']) await one.acquire(id, options);
+    for (const [id, pause] of [
+      ['b.2', 20_000],
+      ['d.1', 40_000],
+    ] as const) {
+      expect(kinds(await one.acquire(id, options))).to.deep.equal(['full']);
+      expect(await one.queue()).to.deep.equal(['b.1', 'c.1']);
+      one.pass(pause);
+    }
+    await one.acquire('c.1', options);
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
+  });
+
+  it('that becomes faster is notified to a waiter that a slot holds back as well', async () => {
+    const one = make({ limit: 1 });
+    const turns: unknown[] = [];
+    const onTurn = (turn: unknown): void => void turns.push(turn);
+    await one.subscribe('b', { onGrants: () => {}, onTurn });
+    await one.acquire('a.1', { rate: SLOW });
+    await one.acquire('b.1', { rate: SLOW });
+    await one.setLimit(2);
+    await one.acquire('b.1', { rate: SLOW });
+    await one.setLimit(1);
+    const start = one.time.now;
+    await one.setRate({ permits: 1, per: 1000, burst: 1 });
+    await eventually(() => expect(turns.at(-1)).to.deep.equal({ id: 'b.1', at: start + 1000 }));
   });
 
   describe('of costs gives back only what its own grant has left there', () => {

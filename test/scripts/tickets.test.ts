@@ -53,7 +53,7 @@ describeOnBoth('tickets', (make) => {
     expect(released.map((reply) => reply.grants.map(({ id }) => id))).to.deep.equal([[], ['c.4']]);
   });
 
-  it('are granted to thousands in one call, and told in messages of bounded length', async () => {
+  it('are granted to thousands in one call, and pushed in messages of bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     for (const client of ['a', 'b']) {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../src/index.js';
+import { type CommandMonitor, startMonitor } from '../support/command-monitor.js';
 import { clientKinds, type OpenClient, openClient } from '../support/open-client.js';
 import { reasonOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
-import { type CommandMonitor, startMonitor } from '../support/command-monitor.js';
 
 describeWithServer('what goes over the wire', (server) => {
   for (const kind of clientKinds) {
@@ -22,23 +22,26 @@ describeWithServer('what goes over the wire', (server) => {
         await client.close();
       });
 
+      /** The commands of `act`, after a first run, which may have to send texts of scripts. */
+      async function commandsOf(act: () => Promise<unknown>): Promise<string[]> {
+        await act();
+        await watched.names();
+        await act();
+        return watched.names();
+      }
+
       it('is one command for an acquire and one for a release', async () => {
         const sem = new Semaphore(client.target, `one-${kind}`, { limit: 2 });
-        // The first use may have to send the script's text.
-        await (await sem.acquire()).release();
-        await watched.names();
         for (const acquire of [
           () => sem.acquire(),
           () => sem.acquire(20_000),
           () => sem.tryAcquire(),
         ]) {
-          const handle = await acquire();
-          expect(await watched.names()).to.deep.equal(['evalsha']);
-          expect(await handle?.release()).to.equal(true);
-          expect(await watched.names()).to.deep.equal(['evalsha']);
+          const pair = async () => expect(await (await acquire())?.release()).to.equal(true);
+          expect(await commandsOf(pair)).to.deep.equal(['evalsha', 'evalsha']);
         }
-        await sem.use(() => undefined);
-        expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha']);
+        const used = await commandsOf(() => sem.use(() => undefined));
+        expect(used).to.deep.equal(['evalsha', 'evalsha']);
         await sem.close();
         expect(await watched.names()).to.deep.equal([]);
       });
@@ -46,7 +49,7 @@ describeWithServer('what goes over the wire', (server) => {
       // What travels together is decided before any client gets it.
       if (kind !== 'ioredis') return;
 
-      it('is one command for a hundred semaphores', async () => {
+      it('is one command for a hundred semaphores, or for any requests of a full queue', async () => {
         const all = Array.from({ length: 100 }, (_, i) => {
           return new Semaphore(client.target, `s${i}`, { limit: 1, prefix: 'hundred' });
         });
@@ -55,26 +58,18 @@ describeWithServer('what goes over the wire', (server) => {
           await Promise.all(held.map((handle) => handle.extend()));
           await Promise.all(held.map((handle) => handle.release()));
         };
-        await round();
-        await watched.names();
-        await round();
-        expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha', 'evalsha']);
+        expect(await commandsOf(round)).to.deep.equal(['evalsha', 'evalsha', 'evalsha']);
         await Promise.all(all.map((semaphore) => semaphore.close()));
-      });
-
-      it('is one command for any number of requests when the queue is full', async () => {
         const sem = new Semaphore(client.target, `full-${kind}`, { limit: 1, maxWaiting: 0 });
-        const holder = await sem.acquire();
-        await watched.names();
-        for (const requests of [1, 50]) {
-          const refused = Array.from({ length: requests }, () => reasonOf(sem.acquire(20_000)));
-          for (const error of await Promise.all(refused)) {
+        await sem.acquire();
+        const refused = async (): Promise<void> => {
+          const requests = Array.from({ length: 50 }, () => reasonOf(sem.acquire(20_000)));
+          for (const error of await Promise.all(requests)) {
             expect(error).to.include({ code: 'QUEUE_FULL' });
           }
-          // What holds nothing is not given back.
-          expect(await watched.names()).to.deep.equal(['evalsha']);
-        }
-        await holder.release();
+        };
+        // A request that holds nothing is not given back.
+        expect(await commandsOf(refused)).to.deep.equal(['evalsha']);
         await sem.close();
       });
     });

@@ -98,7 +98,7 @@ const expectThrown = (...refusals: Refusal[]) => expectRefused(thrownBy, refusal
 const expectRejected = (...refusals: Refusal[]) =>
   expectRefused((act) => reasonOf(act() as Promise<unknown>), refusals);
 
-/** The options with a wrong value of one of them. */
+/** The options, with a wrong value of the option. */
 function changed([option]: Refusal, value: unknown): object {
   const [outer = '', inner] = option.split('.');
   return { [outer]: inner === undefined ? value : { ...BESIDE[outer], [inner]: value } };

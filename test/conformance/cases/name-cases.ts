@@ -41,12 +41,12 @@ export const nameCases: CaseGroup = {
     'inspect shows holders and their permits, without expired ones': async (scope) => {
       const options = { limit: 7, ttl: 20_000 };
       const semaphore = scope.semaphore({ ...options, label: STRANGE });
-      const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
+      const empty = { held: 0, waiting: 0, holders: [], waiters: [] };
       expect(await semaphore.inspect()).to.deep.equal({
         name: scope.name,
         limit: 7,
         limitFrom: 'options',
-        ...nobody,
+        ...empty,
       });
       const gone = await semaphore.acquire();
       const three = await semaphore.acquire({ permits: 3 });

@@ -106,7 +106,7 @@ export const operatorCases: CaseGroup = {
       const waiting = here.acquire();
       await scope.untilWaiting(1);
       const request = (await there.inspect()).waiters[0]?.id ?? '';
-      for (const id of [released.id, expired.id, deleted.id, 'nobody.1', request]) {
+      for (const id of [released.id, expired.id, deleted.id, 'never.1', request]) {
         const error = await errorOf(there.adopt({ ...sent(released), id }), HandleLostError);
         expect(error).to.include({ reason: 'missing', ticketId: id, semaphore: scope.name });
         expect(await there.revoke(id), id).to.equal(false);

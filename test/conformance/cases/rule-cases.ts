@@ -14,8 +14,8 @@ const BUDGET = { amount: 1000, per: HOUR };
 interface Rule {
   readonly options: Partial<SemaphoreOptions>;
   readonly cost?: Record<string, number>;
-  /** Lets so many requests through; undefined: all. */
-  set(by: Semaphore, count: number | undefined): Promise<void>;
+  /** Lets that many requests through; undefined: all. */
+  readonly set: (by: Semaphore, count: number | undefined) => Promise<void>;
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -103,7 +103,7 @@ export const ruleCases: CaseGroup = {
         }
       },
 
-    'budgets charge waiters and tries, all costs or none, and settle what is spent': async (
+    'budgets charge waiters and tries, all costs or none, and settle the spending': async (
       scope,
     ) => {
       const budgets = { tokens: BUDGET, images: { ...BUDGET, amount: 2 } };
