@@ -228,7 +228,7 @@ describe('the command line', () => {
       expect(hasColors(isTerminal, env), JSON.stringify(env)).to.equal(colors);
   });
 
-  it('says of any error what can be read', () => {
+  it('shows a readable text for any error', () => {
     const messages = ['connect ECONNREFUSED ::1:6379', 'connect ECONNREFUSED 127.0.0.1:6379'];
     const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
     for (const [error, text] of [

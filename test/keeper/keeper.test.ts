@@ -19,7 +19,7 @@ import { startHolderProgram } from './start-holder.js';
 /** A busy machine starts the thread late. */
 const LATE_START = /its module has given no client yet/;
 
-// What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
+// Blocked loops, stalls and failovers: `renewals.test.ts` has them in virtual time, and
 // `verification/keeper` and the chaos runs with real processes.
 describeWithServer('a keeper', (server) => {
   function make(options: KeeperOptions): [Keeper, KeeperWarning[]] {

@@ -45,7 +45,7 @@ export function missingParts(): NodeJS.ProcessEnv {
   return missing;
 }
 
-/** Runs mocha in a separate process; signals of this one are passed on. */
+/** Runs mocha in a separate process, and passes the signals of this process on. */
 export function startMocha(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,

@@ -7,7 +7,7 @@ import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
 import { endLooks, Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
 
-describe('what fails in the web view', () => {
+describe('failures of the web view', () => {
   it('a response that cannot be sent is an error of that request alone', async () => {
     const used = new Response('read');
     await used.text();
@@ -110,7 +110,7 @@ describe('what fails in the web view', () => {
     expect(await next).to.have.nested.property('server.reachable', true);
   });
 
-  it('goes to console.error once a minute, also what onError itself throws', async () => {
+  it('an error goes to console.error once a minute, also an error of onError itself', async () => {
     const broken = new Error('the login is broken');
     const second = new Error('the log is full');
     const authorize = (): never => {

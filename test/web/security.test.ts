@@ -60,7 +60,7 @@ describe('attacks on the web view', () => {
     expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
   });
 
-  it('no change from another origin, nor from what does not say where it is from', async () => {
+  it('no change from another origin, nor by a request that does not name its origin', async () => {
     const { view, open } = viewFixture({ actions: true });
     await open('jobs', 3).acquire();
     const from = (headers: Record<string, string | undefined>): Promise<Response> =>

@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Detail, ListSnapshot } from '../../src/web/api-types.js';
 import { webView } from '../../src/web/index.js';
+import { pageAssets } from '../../src/web/page/assets.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { Events, get, post, shown, viewFixture } from './web-fixture.js';
 
@@ -19,6 +22,23 @@ describe('the web view', () => {
     }
     const head = await view(new Request('http://view.example/ops/semaphores/', { method: 'HEAD' }));
     expect([head.status, head.body]).to.deep.equal([200, null]);
+  });
+
+  it('has a page of 40 kB at most, compressed: a phone loads all of it before it shows anything', () => {
+    const sizes = Object.values(pageAssets).map((text) => gzipSync(text).length);
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.below(40 * 1024);
+  });
+
+  it('has a page with every element that its script asks for, and no markup made of any text', () => {
+    const folder = new URL('../../src/web/page/app/', import.meta.url);
+    const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
+    const script = files.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('\n');
+    expect(script).to.not.match(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser/);
+    const html = pageAssets['index.html'];
+    const ids = new Set([...html.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id));
+    const wanted = [...script.matchAll(/\bbyId\('([\w-]+)'\)/g)].map(([, id]) => id);
+    expect(wanted).to.include('semaphores');
+    expect(wanted.filter((id) => !ids.has(id))).to.deep.equal([]);
   });
 
   it('shows slots, the queue in its order, shares of groups, the last minutes, and losses', async () => {
