@@ -113,9 +113,10 @@ describe('failures of the web view', () => {
   it('an error goes to console.error once a minute, also an error of onError itself', async () => {
     const broken = new Error('the login is broken');
     const second = new Error('the log is full');
-    const authorize = (): never => {
-      throw broken;
+    const throwing = (error: Error) => (): never => {
+      throw error;
     };
+    const authorize = throwing(broken);
     const written = stub(console, 'error');
     const silent = viewFixture({ authorize });
     for (let i = 0; i < 7; i += 1) {
@@ -124,12 +125,7 @@ describe('failures of the web view', () => {
     }
     const text = 'redsem: the web view failed:';
     expect(written.args).to.deep.equal(Array.from({ length: 3 }, () => [text, broken]));
-    for (const onError of [
-      () => Promise.reject(second),
-      () => {
-        throw second;
-      },
-    ]) {
+    for (const onError of [() => Promise.reject(second), throwing(second)]) {
       written.resetHistory();
       const { view } = viewFixture({ authorize, onError });
       const uncaught = await uncaughtDuring(async () => {
