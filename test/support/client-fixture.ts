@@ -1,5 +1,6 @@
 import type { Backend, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
+import { afterTest } from './after-test.js';
 import { type OpenClient, openClient } from './open-client.js';
 
 /** A client of each library. */
@@ -50,7 +51,8 @@ type Body = (fixture: ClientFixture) => Promise<void>;
 export function itThrough(kind: BothKinds, title: string, body: Body): void {
   it(`${title} (${kind})`, async () => {
     const fixture = new ClientFixture(kind);
-    await body(fixture).finally(() => fixture.close());
+    afterTest(() => fixture.close());
+    await body(fixture);
   });
 }
 

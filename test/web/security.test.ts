@@ -53,8 +53,8 @@ describe('attacks on the web view', () => {
       ...[undefined, 7, '', 'no id', '__proto__'].map((ticketId) => {
         return ['revoke', { name: 'jobs', ticketId }];
       }),
-    ]) {
-      const response = await post(view, `/api/${String(api)}`, wrong);
+    ] as [string, object][]) {
+      const response = await post(view, `/api/${api}`, wrong);
       expect(response.status, JSON.stringify(wrong)).to.equal(400);
     }
     expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
