@@ -87,9 +87,7 @@ export class SecondThread implements LeaseKeeper {
         this.#orders.push(order);
         if (!this.isSlow) this.deliver();
       },
-      warn: (why) => {
-        if (why !== this.warnings.at(-1)) this.warnings.push(why);
-      },
+      warn: (why) => this.warnings.push(why),
     });
     this.#obey = renewLeases({
       backend: this.#counted('keeper'),

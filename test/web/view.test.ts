@@ -53,10 +53,8 @@ describe('the web view', () => {
     ])
       void open('jobs', 3, 'worker 2').acquire({ permits: 2, ...options });
     await clock.advance(2500);
-    const { row, slots, queue, groups, history, losses, budgets } = await shown<Detail>(
-      view,
-      'semaphore?name=jobs',
-    );
+    const detail = await shown<Detail>(view, 'semaphore?name=jobs');
+    const { row, slots, queue, groups, history, losses, budgets } = detail;
     expect(row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 4 });
     const ticket = {
       holderId: id,
