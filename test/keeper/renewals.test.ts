@@ -20,7 +20,6 @@ const KEPT: KeptSemaphore = {
 const LEASE = { id: 'none', fencingToken: 1, name: 'render', remaining: 0, takeBack: () => {} };
 const NO_LEASE = LEASE as Partial<KeepableLease> as KeepableLease;
 
-// The simulation sees a keeper that renews after the release: it has the orders of both threads.
 describe('a permit that a keeper renews', () => {
   let threads: SecondThread;
   let other: Semaphore;
@@ -124,6 +123,22 @@ describe('a permit that a keeper renews', () => {
       }
     });
   }
+
+  it('is not renewed after its release, though the order to stop is on its way', async () => {
+    const handle = await hold();
+    await threads.time.advance(TTL);
+    threads.isSlow = true;
+    expect(await handle.release()).to.equal(true);
+    const renewed = threads.by('keeper');
+    const next = await other.tryAcquire();
+    await threads.time.advance(2 * TTL);
+    expect(threads.by('keeper')).to.equal(renewed);
+    expect(next?.held).to.equal(true);
+    threads.deliver();
+    await threads.time.advance(2 * TTL);
+    expect(await next?.release()).to.equal(true);
+    expect(lost).to.deep.equal([]);
+  });
 
   const FULL = `has ${MOST_LEASES} permits already`;
   const ELSEWHERE = 'finds none of "render": another server or database?';

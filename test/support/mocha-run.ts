@@ -30,7 +30,7 @@ export function installMissing(): void {
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
 }
 
-/** Environment variables that name missing programs to the tests; in CI a missing server ends it. */
+/** Variables that name missing programs to the tests. In CI a missing server ends the run. */
 export function missingParts(): NodeJS.ProcessEnv {
   const missing: NodeJS.ProcessEnv = {};
   if (findServer() === undefined) {
