@@ -55,7 +55,7 @@ describeWithServer('redsem run and signals', (server) => {
     const url = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const waiting = startRedsem(['run', 'hung', '--', 'true'], { url });
     const [socket] = (await once(silent, 'connection')) as [Socket];
-    // Node.js has a handler of its own for SIGTERM.
+    // Node.js itself has a handler for SIGTERM.
     expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
     socket.destroy();
     silent.close();

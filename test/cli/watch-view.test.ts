@@ -271,7 +271,7 @@ describe('the full screen of redsem watch', () => {
     }
   });
 
-  it('revokes the ticket under the cursor after a yes only, and tells the outcome', async () => {
+  it('revokes the ticket under the cursor after a yes only, and shows the outcome', async () => {
     const { own, handles } = await fill('gpus', 3, 2);
     const [one, two] = handles.map(({ id }) => id);
     await open('gpus');

@@ -35,7 +35,7 @@ export function programWithThread(source: string, thread: string): readonly stri
   return madeOnce(source, () => [tree(source, thread)], ['--import', loader, source]);
 }
 
-/** The same from the sources, for a program that builds files of its own: `redsem web`. */
+/** The same from the sources, for a program that builds files: `redsem web`. */
 export function sourcesOf(source: string): readonly string[] {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return ['--import', tsx, source];

@@ -1,8 +1,14 @@
 import type { Message } from './worker-process.js';
 
-/** The `args` given to `startWorker`. */
-export function workerArguments<T>(): T {
-  return JSON.parse(process.env['REDSEM_WORKER_ARGUMENTS'] ?? '') as T;
+/**
+ * The `args` given to `startWorker`; `byHand` where the file was started by hand, without a test.
+ */
+export function workerArguments<T>(byHand?: T): T {
+  const given = process.env['REDSEM_WORKER_ARGUMENTS'];
+  if (given !== undefined) return JSON.parse(given) as T;
+  if (byHand === undefined)
+    throw new Error('this worker wants arguments: start it with startWorker');
+  return byHand;
 }
 
 /** Sends a message to the test, which reads it with `worker.next(type)`. */
