@@ -282,7 +282,7 @@ describe('OpenTelemetry', () => {
     expect(await otel.counts()).to.deep.equal({ ...missing, drops: 1, 'limit.mismatches': 2 });
   });
 
-  it('leaves out what began before, and what comes after stop(): levels never go below zero', async () => {
+  it('leaves out permits from before its start, and all events after stop(): no level is below zero', async () => {
     const sem = open({ limit: 2 });
     const handle = await sem.acquire({ permits: 2 });
     const waiting = sem.acquire();

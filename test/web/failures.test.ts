@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
-import { ManualClock, RedsemError } from '../../src/index.js';
+import { RedsemError } from '../../src/index.js';
 import type { ListSnapshot } from '../../src/web/api-types.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { endLooks, Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
+import { Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
 
 describe('failures of the web view', () => {
   it('a response that cannot be sent is an error of that request alone', async () => {
@@ -84,25 +84,19 @@ describe('failures of the web view', () => {
   });
 
   it('a stream whose picture cannot be made ends alone', async () => {
-    const clock = endLooks(new ManualClock());
-    let fails = false;
-    const wall = (): number => {
-      if (fails) throw new Error('no time');
-      return clock.wall();
-    };
     const { told, onError } = recorder();
-    const [monotonic, schedule] = [clock.monotonic.bind(clock), clock.schedule.bind(clock)];
-    const { view } = viewFixture({ clock: { monotonic, wall, schedule }, onError });
+    const { clock, view } = viewFixture({ onError });
+    const wall = stub(clock, 'wall').callThrough();
     const broken = new Events(await get(view, '/api/events'));
     const first = broken.next('list');
     await clock.advance(0);
     expect(await first).to.have.nested.property('server.reachable', true);
-    fails = true;
+    wall.throws(new Error('no time'));
     const end = broken.next('list');
     await clock.advance(1000);
     expect(await end).to.equal(undefined);
     expect(told.map(String)).to.deep.equal(['Error: no time']);
-    fails = false;
+    wall.callThrough();
     const other = new Events(await get(view, '/api/events'));
     const [stale, next] = [other.next('list'), other.next('list')];
     await clock.advance(2000);
