@@ -77,7 +77,7 @@ export function semaphoreOn(server: TestServer, name: string, limit = 1, prefix 
   return semaphore;
 }
 
-/** One request waits. */
+/** Waits until a request waits. */
 export async function untilWaiting(semaphore: Semaphore): Promise<void> {
   await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
 }

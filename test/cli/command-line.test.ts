@@ -61,9 +61,8 @@ describe('the command line', () => {
       expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     }
     const [, command = ''] = /; see: npx redsem (.*)$/.exec(new ClosedError('jobs').message) ?? [];
-    expect((await redsemHere(command.split(' '))).stdout).to.match(
-      /^CLOSED\n\nThis semaphore object/,
-    );
+    const closed = await redsemHere(command.split(' '));
+    expect(closed.stdout).to.match(/^CLOSED\n\nThis semaphore object/);
     const { code, stdout, stderr } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
@@ -88,21 +87,14 @@ describe('the command line', () => {
     const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
     expect(times).to.include({ timeout: 1500, killAfter: 500 });
     expect(times.options).to.include({ ttl: 120_000 });
-    const calls = plan('--rate', '100/m', '--burst', '3', 'api', '--', 'true');
-    expect(calls.options).to.deep.include({
-      limit: Infinity,
-      rate: { permits: 100, per: 60_000, burst: 3 },
-    });
-    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true').options).to.deep.include({
-      limit: 2,
-      rate: { permits: 9, per: 1_296_000_000 },
-    });
+    const calls = plan('--rate', '100/m', '--burst', '3', 'api', '--', 'true').options;
+    const perMinute = { permits: 100, per: 60_000, burst: 3 };
+    expect(calls).to.deep.include({ limit: Infinity, rate: perMinute });
+    const both = plan('-r', '9/15d', '-n', '2', 'api', '--', 'true').options;
+    expect(both).to.deep.include({ limit: 2, rate: { permits: 9, per: 1_296_000_000 } });
     const rate = 'expected a rate such as 10/s, 100/m or 5000/h, got';
     for (const [argv, message] of [
-      [
-        '--cost tokens x -- true',
-        '--cost: expected a name and a value as in tokens=4000, got "tok',
-      ],
+      ['--cost tokens x -- true', '--cost: expected a name and a value as in tokens=4000'],
       ['--budget tokens=9 x -- true', `--budget: ${rate} "9"`],
       ['--rate 100 x -- true', `--rate: ${rate} "100"`],
       ['--rate 1/w x -- true', '--rate: expected a rate'],
@@ -228,7 +220,7 @@ describe('the command line', () => {
       expect(hasColors(isTerminal, env), JSON.stringify(env)).to.equal(colors);
   });
 
-  it('says of any error what can be read', () => {
+  it('shows a readable text for any error', () => {
     const messages = ['connect ECONNREFUSED ::1:6379', 'connect ECONNREFUSED 127.0.0.1:6379'];
     const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
     for (const [error, text] of [

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process as Linux shows it, see proc(5), and all that descend from it. */
+/** A process as Linux shows it, see proc(5), and all its descendants. */
 export function familyOf(root: number | undefined) {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? stateOf(name) : []));
   const family = all.filter(({ pid }) => pid === root);

@@ -9,7 +9,7 @@ import { startOnTerminal, startRedsem, untilWaiting } from './cli-fixture.js';
 import { familyOf, findUnder } from './process-states.js';
 
 /**
- * A script that ends only by a signal, and whose own child says which one it got. Its traps are set
+ * A script that ends only by a signal; it and its own child name each signal. Its traps are set
  * before that child says that all is up.
  */
 const TREE = `
@@ -39,7 +39,7 @@ describeWithServer('redsem run and signals', (server) => {
       ['SIGHUP', 129],
       ['SIGQUIT', 131],
       ['SIGTERM', 143],
-      // It dies of this one itself, so that a shell ends its script.
+      // The program dies of SIGINT itself, so that a shell ends its script.
       ['SIGINT', null],
     ] as const) {
       const waiting = start('waiting', '--', 'echo', 'ran');
@@ -55,7 +55,7 @@ describeWithServer('redsem run and signals', (server) => {
     const url = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const waiting = startRedsem(['run', 'hung', '--', 'true'], { url });
     const [socket] = (await once(silent, 'connection')) as [Socket];
-    // Node.js has a handler of its own for SIGTERM.
+    // Node.js itself has a handler for SIGTERM.
     expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
     socket.destroy();
     silent.close();
@@ -130,7 +130,7 @@ describeOnTerminal('redsem run on a terminal', (server) => {
     await running.result;
   });
 
-  it('reaches all that the command has started by a signal and after a loss, but not its caller', async () => {
+  it('reaches all processes of the command by a signal and after a loss, but not its caller', async () => {
     const command = `sh -c 'trap : TERM
       sh -c "trap \\"echo grandchild TERM\\" TERM; echo pid:\\$\\$; while :; do sleep 0.02; done" &
       while :; do wait; done'`;

@@ -10,6 +10,9 @@ import { MemoryBackend, Semaphore, type SemaphoreOptions } from '../../src/index
 
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
+/** All views of the running test. */
+const views: View[] = [];
+
 /** The view of semaphores in memory, without a terminal: its screen, and the keys of a test. */
 class View {
   readonly ended: Promise<void>;
@@ -30,6 +33,7 @@ class View {
     const operator = new Operator(server, 'redsem');
     const settings = { interval: 1000, server: 'redis://server' };
     this.ended = new FullScreen(operator, operator.sampler(1000), screen, settings).run(name);
+    views.push(this);
   }
 
   get lines(): string[] {
@@ -63,8 +67,12 @@ describe('the full screen of redsem watch', () => {
   });
 
   afterEach(async () => {
-    view.press('\u0003');
-    await view.ended;
+    for (const each of views.splice(0)) {
+      each.press('\u0003');
+      await each.ended;
+    }
+    // Until its last look a sampler listens for losses in this process.
+    await clock.tickAsync(2000);
     clock.restore();
   });
 
@@ -263,7 +271,7 @@ describe('the full screen of redsem watch', () => {
     }
   });
 
-  it('revokes the ticket under the cursor after a yes only, and tells the outcome', async () => {
+  it('revokes the ticket under the cursor after a yes only, and shows the outcome', async () => {
     const { own, handles } = await fill('gpus', 3, 2);
     const [one, two] = handles.map(({ id }) => id);
     await open('gpus');

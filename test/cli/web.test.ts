@@ -65,7 +65,7 @@ describeWithServer('redsem web', (server) => {
     expect((await program.end('SIGTERM')).code).to.equal(0);
   });
 
-  it('refuses what would let others in, and what cannot be', async () => {
+  it('refuses arguments that would let others in, and arguments that contradict each other', async () => {
     const [outside] = Object.values(networkInterfaces()).flatMap((addresses) =>
       (addresses ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'),
     );

@@ -10,7 +10,7 @@ import { wallTime } from '../support/real-time.js';
 import { report, workerArguments } from '../support/worker-side.js';
 import { isKept } from './is-kept.js';
 
-/** What the program of the same name does. */
+/** The arguments of this program. */
 export interface HolderArguments {
   readonly port: number;
   readonly kind: BothKinds;
@@ -18,7 +18,7 @@ export interface HolderArguments {
   readonly ttl: number;
   readonly extendEvery: number;
   readonly maxStall: number;
-  /** How many permits it holds; left out: one. */
+  /** The number of its permits; left out: 1. */
   readonly permits?: number;
   /**
    * Its loop is blocked until there is a file of that name, and writes one with `.lost` behind it
@@ -30,7 +30,7 @@ export interface HolderArguments {
 export interface HolderReport {
   /** In the blocked loop, at its end: all of them. */
   readonly held: boolean;
-  /** Until when a permit was held at the latest, by what looks in that loop have shown. */
+  /** The latest time until which a look in that loop has shown a permit held. */
   readonly believedUntil: number;
   /** `lost` events, when the loop is back. */
   readonly lost: readonly string[];

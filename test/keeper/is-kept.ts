@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { Handle } from '../../src/index.js';
 
-/** Extends it: true when the keeper's thread has done it, for this one publishes what it does. */
+/** Whether the keeper's thread extends the handle: this thread would publish an extension. */
 export async function isKept(handle: Handle): Promise<boolean> {
   let byThisThread = 0;
   const count = (): void => void (byThisThread += 1);

@@ -70,7 +70,7 @@ export class SecondThread implements LeaseKeeper {
   elsewhere: MemoryBackend | undefined;
   /** Orders are on their way for as long as this is set. */
   isSlow = false;
-  /** What the keeper's calls do instead, when it is set. */
+  /** The keeper's calls fail with it, when it is set. */
   failWith: Error | undefined;
   /** Replies to the keeper's calls wait for it, when it is set. */
   delivery: Promise<void> | undefined;
@@ -87,9 +87,7 @@ export class SecondThread implements LeaseKeeper {
         this.#orders.push(order);
         if (!this.isSlow) this.deliver();
       },
-      warn: (why) => {
-        if (why !== this.warnings.at(-1)) this.warnings.push(why);
-      },
+      warn: (why) => this.warnings.push(why),
     });
     this.#obey = renewLeases({
       backend: this.#counted('keeper'),
@@ -108,12 +106,12 @@ export class SecondThread implements LeaseKeeper {
     return this.#leases.open(semaphore);
   }
 
-  /** What is on its way arrives. */
+  /** The orders on their way arrive. */
   deliver(): void {
     for (const order of this.#orders.splice(0)) this.#obey(order);
   }
 
-  /** What is on its way is lost. */
+  /** The orders on their way are lost. */
   discard(): void {
     this.#orders.splice(0);
   }

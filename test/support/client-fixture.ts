@@ -1,8 +1,9 @@
 import type { Backend, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
+import { afterTest } from './after-test.js';
 import { type OpenClient, openClient } from './open-client.js';
 
-/** One of each library. */
+/** A client of each library. */
 export const bothKinds = ['redis', 'ioredis'] as const;
 
 export type BothKinds = (typeof bothKinds)[number];
@@ -46,11 +47,12 @@ export class ClientFixture {
 
 type Body = (fixture: ClientFixture) => Promise<void>;
 
-/** A test through one real client, where the other behaves alike. */
+/** A test through a real client, where the other client behaves alike. */
 export function itThrough(kind: BothKinds, title: string, body: Body): void {
   it(`${title} (${kind})`, async () => {
     const fixture = new ClientFixture(kind);
-    await body(fixture).finally(() => fixture.close());
+    afterTest(() => fixture.close());
+    await body(fixture);
   });
 }
 

@@ -15,7 +15,7 @@ export async function startMonitor(server: TestServer) {
     if (source !== 'lua') seen.push(command);
   });
 
-  /** All commands since the last look, in lower case, but for those of the monitor. */
+  /** All commands since the last look, in lower case, without the commands of the monitor. */
   async function names(): Promise<string[]> {
     const mark = randomUUID();
     await client.echo(mark);

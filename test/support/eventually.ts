@@ -4,8 +4,8 @@ const PAUSE_MS = 10;
 const waits = new Set<{ problem: unknown }>();
 
 /**
- * Waits for a fact: asks again until `check` neither throws nor gives false, and gives what it
- * gave. There is no deadline but the runner's: a slow machine only takes longer.
+ * Waits for a fact: asks again until `check` neither throws nor gives false, and gives its value.
+ * There is no deadline but the runner's: a slow machine only takes longer.
  */
 export async function eventually<T>(check: () => T | Promise<T>, what?: string): Promise<T> {
   const wait = { problem: what as unknown };
@@ -25,7 +25,7 @@ export async function eventually<T>(check: () => T | Promise<T>, what?: string):
   throw new Error('the test was over before this came true', { cause: wait.problem });
 }
 
-/** Ends every wait; gives what each of them was still waiting for. */
+/** Ends every wait; gives the last problem of each. */
 export function endWaits(): unknown[] {
   const problems = [...waits].map(({ problem }) => problem);
   waits.clear();

@@ -1,7 +1,7 @@
 import { type AcquireOptions, type Handle, Semaphore } from '../../src/index.js';
 
 /**
- * What it hands out lives as long as it does: on a slow machine the garbage collector takes a
+ * Its handles live as long as the semaphore: on a slow machine the garbage collector takes a
  * handle that a test has dropped, and the ticket runs out before the test has ended.
  */
 export class KeepingSemaphore extends Semaphore {

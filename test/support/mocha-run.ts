@@ -30,7 +30,7 @@ export function installMissing(): void {
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
 }
 
-/** Environment variables that name missing programs to the tests; in CI a missing server ends it. */
+/** Variables that name missing programs to the tests. In CI a missing server ends the run. */
 export function missingParts(): NodeJS.ProcessEnv {
   const missing: NodeJS.ProcessEnv = {};
   if (findServer() === undefined) {
@@ -45,7 +45,7 @@ export function missingParts(): NodeJS.ProcessEnv {
   return missing;
 }
 
-/** Runs mocha in a separate process; signals of this one are passed on. */
+/** Runs mocha in a separate process, and passes the signals of this process on. */
 export function startMocha(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,

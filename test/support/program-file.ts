@@ -29,13 +29,13 @@ export function programOf(source: string): readonly string[] {
   return madeOnce(source, () => [bundle(source)]);
 }
 
-/** The same as a file beside those that it imports: `thread` is one that it starts as a thread. */
+/** The same as a file beside the files that it imports; it starts the file `thread` as a thread. */
 export function programWithThread(source: string, thread: string): readonly string[] {
   const loader = new URL('typescript.mjs', import.meta.url).href;
   return madeOnce(source, () => [tree(source, thread)], ['--import', loader, source]);
 }
 
-/** The same from the sources: for what builds its own files, as the page of the web view. */
+/** The same from the sources, for a program that builds files: `redsem web`. */
 export function sourcesOf(source: string): readonly string[] {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return ['--import', tsx, source];
@@ -46,7 +46,7 @@ function madeOnce(
   make: () => readonly string[],
   sources: readonly string[] = sourcesOf(source),
 ): readonly string[] {
-  // What a benchmark measures is what users run, also where coverage is counted.
+  // A benchmark measures the program of users, also where coverage is counted.
   const isMeasured = source.startsWith(join(root, 'benchmarks'));
   const compiling = process.env['NODE_V8_COVERAGE'] !== undefined && !isMeasured;
   const words = made.get(source) ?? (compiling ? sources : make());

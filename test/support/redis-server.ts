@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis, ReplyError } from 'ioredis';
 
 import { movableClockEnvironment, writeClockOffset } from './faketime.js';
 import { findExecutable, isExecutable } from './find-executable.js';
 import { pickLoopbackPort } from './loopback-port.js';
 import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
-import { isErrorReply, sendRespCommand } from './resp-command.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
 
 export interface ServerOptions {
@@ -26,6 +26,7 @@ class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
 }
 
+/** For a start and for a command, in milliseconds. */
 const PATIENCE = 15_000;
 
 /** The server program: REDIS_SERVER, else `redis-server` or `valkey-server` on PATH. */
@@ -125,7 +126,7 @@ export class TestServer {
         throw new PortTakenError(`another server answers on port ${this.port}`);
       const isLoading = typeof info === 'string' && info.includes('\nloading:1');
       // An error reply (a password is wanted, say) also shows a server that is up.
-      if (!isLoading && (typeof info === 'string' || isErrorReply(info))) return;
+      if (!isLoading && (typeof info === 'string' || info instanceof ReplyError)) return;
       if (hasExited(child) || performance.now() > deadline) {
         const log = readFileSync(join(this.directory, 'server.log'), 'utf8');
         const message = `the server did not start\n${log.split('\n').slice(-12).join('\n')}`;
@@ -142,8 +143,18 @@ export class TestServer {
   }
 
   /** One raw command over a separate connection; rejects on an error reply. */
-  command(...args: string[]): Promise<unknown> {
-    return sendRespCommand(this.port, args);
+  async command(...[name = '', ...args]: string[]): Promise<unknown> {
+    const client = new Redis(this.port, '127.0.0.1', {
+      retryStrategy: () => null,
+      maxRetriesPerRequest: 0,
+      enableReadyCheck: false,
+      disableClientInfo: true,
+      connectTimeout: PATIENCE,
+      commandTimeout: PATIENCE,
+    });
+    // The command fails with it.
+    client.on('error', () => undefined);
+    return client.call(name, ...args).finally(() => client.disconnect());
   }
 
   /** One field of INFO, '' where it does not stand there. */

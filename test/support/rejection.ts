@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 type ErrorClass<E> = abstract new (...args: never[]) => E;
 
-/** What `promise` rejects with, whatever it is. */
+/** The reason with which `promise` rejects. */
 export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   let value: unknown;
   try {
@@ -13,7 +13,7 @@ export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   throw new Error(`expected a rejection, got ${String(value)}`);
 }
 
-/** The error of that class which `promise` rejects with. */
+/** The error of that class with which `promise` rejects. */
 export async function errorOf<E>(promise: Promise<unknown>, type: ErrorClass<E>): Promise<E> {
   const reason = await reasonOf(promise);
   expect(reason).to.be.instanceOf(type);

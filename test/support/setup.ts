@@ -26,7 +26,7 @@ process.on('warning', (warning) => {
   if (fatalWarnings.has(warning.name)) problems.push(warning);
 });
 
-/** Fails with what went wrong behind the test's back, once that had its chance to show. */
+/** Fails with the problems behind the test's back, once they had their chance to show. */
 async function throwProblems(): Promise<void> {
   await turn();
   const found = problems.splice(0);

@@ -42,12 +42,17 @@ export class WorkerProcess extends Program {
       this.#unread.push(message as Message);
       this.#news.emit('news');
     });
-    this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
-    // Messages and output may still be under way when the process has exited.
-    void Promise.all([this.result, once(this.child, 'disconnect')]).then(() => {
-      this.#over = true;
-      this.#news.emit('news');
+    this.exited = new Promise((resolve) => {
+      this.child.once('exit', (code, signal) => resolve({ code, signal }));
     });
+    void this.#watchEnd();
+  }
+
+  /** Messages and output may still be under way when the process has exited. */
+  async #watchEnd(): Promise<void> {
+    await Promise.all([this.result, once(this.child, 'disconnect')]);
+    this.#over = true;
+    this.#news.emit('news');
   }
 
   get pid(): number {

@@ -192,7 +192,7 @@ describe('OpenTelemetry', () => {
     await late;
     await handle.release();
     await sem.acquire(-1).catch(() => undefined);
-    // Anything may be a caller's reason.
+    // The reason of a caller may be any value.
     const own = Object.assign(new Error('no more'), { name: `Error of ${Math.random()}` });
     for (const reason of [own, 'no more', undefined]) {
       await sem.acquire({ signal: AbortSignal.abort(reason) }).catch(() => undefined);
@@ -219,7 +219,7 @@ describe('OpenTelemetry', () => {
     const prompt = await sem.acquire();
     prompt.on('lost', () => void prompt.release());
     await sem.revoke(single.id);
-    // The others are past their ttl; that one was reported long before.
+    // The other handles are past their ttl; the loss of `single` was reported long before.
     await clock.advance(1500);
     const losses = { 'losses[revoked]': 1, 'losses[expired]': 2, reclaims: 4 };
     expect(await otel.counts()).to.deep.equal(losses);
@@ -282,7 +282,7 @@ describe('OpenTelemetry', () => {
     expect(await otel.counts()).to.deep.equal({ ...missing, drops: 1, 'limit.mismatches': 2 });
   });
 
-  it('leaves out what began before, and what comes after stop(): levels never go below zero', async () => {
+  it('leaves out permits from before its start, and all events after stop(): no level is below zero', async () => {
     const sem = open({ limit: 2 });
     const handle = await sem.acquire({ permits: 2 });
     const waiting = sem.acquire();

@@ -87,11 +87,7 @@ describe('tables of the docs', () => {
 /** A question of a newcomer, the section that answers it, and words of the answer. */
 const ANSWERS: readonly (readonly [question: string, section: string, words: RegExp])[] = [
   ['Redis restarts while my work runs?', 'docs/faq.md#Redis was restarted', /loads its scripts/],
-  [
-    'Five jobs for each customer?',
-    'docs/guides/keyed-semaphore.md#One limit',
-    /N calls at once per tenant/,
-  ],
+  ['Five jobs for each customer?', 'docs/guides/keyed-semaphore.md#One limit', /per tenant/],
   ['kill -9 of a worker?', 'README.md#Guaranteed', /crashed process come back within one `ttl`/],
   ['SIGTERM in Kubernetes?', 'docs/guides/shutdown-and-deploys.md#Kubernetes', /grace period/],
   ['Fair across processes?', 'README.md#Guaranteed', /in the order in which it saw/],

@@ -25,7 +25,7 @@ function importsOf(from: string): Import[] {
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   '@opentelemetry/api': /^otel\//,
-  // What the page is built with; the package has the built page.
+  // It builds the page; the package has the built page.
   esbuild: /^web\/page\/assets\.ts$/,
   uplot: /^web\/page\/app\//,
   redis: /^(?:cli|keeper)\//,

@@ -25,7 +25,7 @@ export interface ProgramOptions {
   readonly ipc?: boolean;
 }
 
-/** A program that runs, and what it has written so far. It never outlives this process. */
+/** A running program, and its output so far. It never outlives this process. */
 export class Program {
   readonly child: ChildProcess;
   readonly result: Promise<ProgramResult>;
@@ -84,7 +84,7 @@ export function runProgram(
   return new Program(command, options).result;
 }
 
-/** Runs a program of Node.js that must succeed; the error shows all that it wrote. */
+/** Runs a program of Node.js that must succeed; the error shows its output. */
 export async function runNode(args: readonly string[], cwd: string = ROOT): Promise<ProgramResult> {
   const result = await runProgram([process.execPath, ...args], { cwd });
   if (result.code === 0) return result;

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
-import { ManualClock, RedsemError } from '../../src/index.js';
+import { RedsemError } from '../../src/index.js';
 import type { ListSnapshot } from '../../src/web/api-types.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { endLooks, Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
+import { Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
 
-describe('what fails in the web view', () => {
+describe('failures of the web view', () => {
   it('a response that cannot be sent is an error of that request alone', async () => {
     const used = new Response('read');
     await used.text();
@@ -84,25 +84,19 @@ describe('what fails in the web view', () => {
   });
 
   it('a stream whose picture cannot be made ends alone', async () => {
-    const clock = endLooks(new ManualClock());
-    let fails = false;
-    const wall = (): number => {
-      if (fails) throw new Error('no time');
-      return clock.wall();
-    };
     const { told, onError } = recorder();
-    const [monotonic, schedule] = [clock.monotonic.bind(clock), clock.schedule.bind(clock)];
-    const { view } = viewFixture({ clock: { monotonic, wall, schedule }, onError });
+    const { clock, view } = viewFixture({ onError });
+    const wall = stub(clock, 'wall').callThrough();
     const broken = new Events(await get(view, '/api/events'));
     const first = broken.next('list');
     await clock.advance(0);
     expect(await first).to.have.nested.property('server.reachable', true);
-    fails = true;
+    wall.throws(new Error('no time'));
     const end = broken.next('list');
     await clock.advance(1000);
     expect(await end).to.equal(undefined);
     expect(told.map(String)).to.deep.equal(['Error: no time']);
-    fails = false;
+    wall.callThrough();
     const other = new Events(await get(view, '/api/events'));
     const [stale, next] = [other.next('list'), other.next('list')];
     await clock.advance(2000);
@@ -110,12 +104,13 @@ describe('what fails in the web view', () => {
     expect(await next).to.have.nested.property('server.reachable', true);
   });
 
-  it('goes to console.error once a minute, also what onError itself throws', async () => {
+  it('an error goes to console.error once a minute, also an error of onError itself', async () => {
     const broken = new Error('the login is broken');
     const second = new Error('the log is full');
-    const authorize = (): never => {
-      throw broken;
+    const throwing = (error: Error) => (): never => {
+      throw error;
     };
+    const authorize = throwing(broken);
     const written = stub(console, 'error');
     const silent = viewFixture({ authorize });
     for (let i = 0; i < 7; i += 1) {
@@ -124,12 +119,7 @@ describe('what fails in the web view', () => {
     }
     const text = 'redsem: the web view failed:';
     expect(written.args).to.deep.equal(Array.from({ length: 3 }, () => [text, broken]));
-    for (const onError of [
-      () => Promise.reject(second),
-      () => {
-        throw second;
-      },
-    ]) {
+    for (const onError of [() => Promise.reject(second), throwing(second)]) {
       written.resetHistory();
       const { view } = viewFixture({ authorize, onError });
       const uncaught = await uncaughtDuring(async () => {

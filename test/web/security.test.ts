@@ -53,14 +53,14 @@ describe('attacks on the web view', () => {
       ...[undefined, 7, '', 'no id', '__proto__'].map((ticketId) => {
         return ['revoke', { name: 'jobs', ticketId }];
       }),
-    ]) {
-      const response = await post(view, `/api/${String(api)}`, wrong);
+    ] as [string, object][]) {
+      const response = await post(view, `/api/${api}`, wrong);
       expect(response.status, JSON.stringify(wrong)).to.equal(400);
     }
     expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
   });
 
-  it('no change from another origin, nor from what does not say where it is from', async () => {
+  it('no change from another origin, nor by a request that does not name its origin', async () => {
     const { view, open } = viewFixture({ actions: true });
     await open('jobs', 3).acquire();
     const from = (headers: Record<string, string | undefined>): Promise<Response> =>

@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Detail, ListSnapshot } from '../../src/web/api-types.js';
 import { webView } from '../../src/web/index.js';
+import { pageAssets } from '../../src/web/page/assets.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { Events, get, post, shown, viewFixture } from './web-fixture.js';
 
@@ -21,6 +24,23 @@ describe('the web view', () => {
     expect([head.status, head.body]).to.deep.equal([200, null]);
   });
 
+  it('has a page of 40 kB at most, compressed: a phone loads all of it before it shows anything', () => {
+    const sizes = Object.values(pageAssets).map((text) => gzipSync(text).length);
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.below(40 * 1024);
+  });
+
+  it('has a page with every element that its script asks for, and no markup made of any text', () => {
+    const folder = new URL('../../src/web/page/app/', import.meta.url);
+    const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
+    const script = files.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('\n');
+    expect(script).to.not.match(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser/);
+    const html = pageAssets['index.html'];
+    const ids = new Set([...html.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id));
+    const wanted = [...script.matchAll(/\bbyId\('([\w-]+)'\)/g)].map(([, id]) => id);
+    expect(wanted).to.include('semaphores');
+    expect(wanted.filter((id) => !ids.has(id))).to.deep.equal([]);
+  });
+
   it('shows slots, the queue in its order, shares of groups, the last minutes, and losses', async () => {
     const { clock, view, open } = viewFixture();
     const jobs = open('jobs', 3, 'worker 1');
@@ -33,10 +53,8 @@ describe('the web view', () => {
     ])
       void open('jobs', 3, 'worker 2').acquire({ permits: 2, ...options });
     await clock.advance(2500);
-    const { row, slots, queue, groups, history, losses, budgets } = await shown<Detail>(
-      view,
-      'semaphore?name=jobs',
-    );
+    const detail = await shown<Detail>(view, 'semaphore?name=jobs');
+    const { row, slots, queue, groups, history, losses, budgets } = detail;
     expect(row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 4 });
     const ticket = {
       holderId: id,

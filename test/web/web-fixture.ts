@@ -12,7 +12,7 @@ const ORIGIN = 'http://view.example';
 
 /**
  * Lets a view end its looks with the test: until then it listens for losses in this process, and
- * would hear those of a later test.
+ * would hear the losses of a later test.
  */
 export function endLooks<C extends { advance(duration: number): unknown }>(clock: C): C {
   afterTest(() => clock.advance(60_000));
@@ -125,7 +125,7 @@ export async function serve(listener: NodeListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Gives what a view tells of its errors. */
+/** Records the errors that a view reports. */
 export function recorder() {
   const told: unknown[] = [];
   return { told, onError: (error: unknown) => void told.push(error) };
