@@ -120,10 +120,8 @@ describe('releasing', () => {
 
 describe('closing a semaphore', () => {
   it('ends after 5 s at most when the backend is silent, its subscription at once', async () => {
-    const { backend, clock, semaphore, acquire, handle, losses } = await heldFixture(
-      LONG,
-      pushing(),
-    );
+    const fixture = await heldFixture(LONG, pushing());
+    const { backend, clock, semaphore, acquire, handle, losses } = fixture;
     backend.onAcquire = (call) => backend.allQueued(call);
     backend.onRelease = () => never();
     const waiting = acquire();
@@ -134,10 +132,34 @@ describe('closing a semaphore', () => {
     expect(backend.closedListeners).to.equal(1);
     expect([handle.held, losses[0]?.[1].reason]).to.deep.equal([false, 'closed']);
     expect(waiting.error).to.have.property('code', 'CLOSED');
-    await clock.advance(4999);
-    expect(closing.done).to.equal(false);
+    await clock.advance(10_000);
+    expect([closing.at, closing.error]).to.deep.equal([5000, undefined]);
+  });
+
+  it('with drain renews permits until its time is over, and takes them then', async () => {
+    const { backend, clock, semaphore, handle, losses } = await heldFixture();
+    const closing = watch(clock, semaphore.close({ drain: 5500 }));
+    await clock.advance(5499);
+    expect([handle.held, backend.extends.length, backend.releases]).to.deep.equal([true, 5, []]);
     await clock.advance(1);
-    expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
+    expect(losses.map(([at, { reason }]) => [at, reason])).to.deep.equal([[5500, 'closed']]);
+    expect([closing.at, backend.givenBack, clock.timers]).to.deep.equal([5500, [handle.id], 0]);
+  });
+
+  it('with drain ends when the last permit is lost, and by a close without', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture();
+    backend.onExtend = (call) => backend.extended(call, false);
+    const draining = watch(clock, semaphore.close({ drain: 60_000 }));
+    await clock.advance(1000);
+    await semaphore.close({ drain: 60_000 });
+    expect([draining.at, handle.held, clock.monotonic()]).to.deep.equal([1000, false, 1000]);
+    const other = await heldFixture();
+    const closings = [60_000, 1000].map((drain) => other.semaphore.close({ drain }));
+    await other.clock.advance(0);
+    expect(other.handle.held).to.equal(true);
+    await Promise.all([other.semaphore.close(), ...closings]);
+    expect([other.handle.held, other.clock.monotonic()]).to.deep.equal([false, 0]);
+    expect([clock.timers, other.clock.timers]).to.deep.equal([0, 0]);
   });
 });
 

@@ -1,14 +1,180 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { type RedisConnection } from '../../../../src/index.js';
-import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
-import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
+import type { AcquireCall, AcquireVerdict } from '../../../../src/backends/backend.js';
+import { acquire, together } from '../../../../src/backends/redis/acquire.js';
 import { script } from '../../../../src/backends/redis/compose-script.js';
+import { readReplies, scriptCall } from '../../../../src/backends/redis/operation.js';
+import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
+import { RetryRule } from '../../../../src/backends/redis/redis-errors.js';
+import { release } from '../../../../src/backends/redis/release.js';
+import { runScript } from '../../../../src/backends/redis/script-runner.js';
+import { ServerCheck } from '../../../../src/backends/redis/server-check.js';
+import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
+import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
+import { ManualClock, type RedisConnection } from '../../../../src/index.js';
 import { errorOf } from '../../../support/rejection.js';
+import { watch } from '../../stub-backend.js';
+import { later } from '../../stub-fixture.js';
+
+const NOW = '1700000000000001';
+
+/** Each request asks for one permit, and does not wait. */
+function callOf(name: string, ids: readonly string[], limit = 1, notAfter?: number): AcquireCall {
+  const requests = ids.map((id) => ({ id, permits: 1, wait: false, arrival: undefined }));
+  const rest = { client: 'c', limit, ttl: 1234.5, label: 'a b', notAfter };
+  return { key: { prefix: 'p', name }, ...rest, requests };
+}
+
+/** A connection whose scripts all fail. */
+function failing(error: Error) {
+  const run = () => Promise.reject(error);
+  return { runBySha: run, runByText: run };
+}
+
+/** Texts as Redis 6.2 and 7, Valkey, node-redis and ioredis give them. */
+const PASSING: readonly string[] = [
+  'LOADING Redis is loading the dataset in memory',
+  "READONLY You can't write against a read only replica.",
+  "ERR Error running script (call to f_6a5e1f): @user_script:8: @user_script: 8: -READONLY You can't write against a read only replica.",
+  'MOVED 3999 127.0.0.1:6381',
+  'TRYAGAIN Multiple keys request during rehashing of slot',
+  'CLUSTERDOWN Hash slot not served',
+  "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+  'NOREPLICAS Not enough good replicas to write.',
+  'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+  'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+  'ERR max number of clients reached',
+  // Connections and clients.
+  'Connection is closed.',
+  "Stream isn't writeable and enableOfflineQueue options is false",
+  'Reached the max retries per request limit (which is 20). Refer to "maxRetriesPerRequest" option for details.',
+  '',
+];
+
+const LASTING: readonly string[] = [
+  'WRONGTYPE Operation against a key holding the wrong kind of value',
+  'WRONGTYPE Operation against a key holding the wrong kind of value script: 6a5e1f, on @user_script:8.',
+  'ERR Error running script (call to f_6a5e1f): @user_script:8: WRONGTYPE Operation against a key holding the wrong kind of value',
+  "OOM command not allowed when used memory > 'maxmemory'.",
+  "ERR Error running script (call to f_6a5e1f): @user_script:8: @user_script: 8: -OOM command not allowed when used memory > 'maxmemory'.",
+  'NOPERM this user has no permissions to access one of the keys used as arguments',
+  "NOPERM this user has no permissions to run the 'evalsha' command",
+  "ERR The user executing the script can't run this command or subcommand script: 6a5e1f, on @user_script:8.",
+  'NOAUTH Authentication required.',
+  'WRONGPASS invalid username-password pair or user is disabled.',
+  "ERR unknown command 'EVALSHA', with args beginning with: ",
+  "CROSSSLOT Keys in request don't hash to the same slot",
+  'ERR Script attempted to access a non local key in a cluster node script: 6a5e1f, on @user_script:8.',
+];
+
+// What the scripts make of it is in test/scripts, in lock-step.
+it('a script call names what neighbours share once, and the keys in the order of the calls', () => {
+  const calls = [
+    ...['x', 'w'].map((name) => callOf(name, [`c.${name}`])),
+    ...['y', 'x'].map((name) => callOf(name, [`c.${name}`], 2)),
+    callOf('z', ['c.z'], 2, 1.25),
+  ];
+  const { keys, args } = scriptCall(calls, together);
+  const runs = [
+    ['*p:inbox:c', '1', '1234500', 'a%20b', '', 'c.x', 'c.w'],
+    ['', '2', '1234500', 'a%20b', '', 'c.y', 'c.x'],
+    ['', '2', '1234500', 'a%20b', '0000000000001250', 'c.z'],
+  ];
+  expect(args).to.deep.equal(runs.flat());
+  expect(keys.filter((key) => key.endsWith('info'))).to.deep.equal(
+    ['x', 'w', 'y', 'x', 'z'].map((name) => `p:{${name}}:info`),
+  );
+  const text = `${NOW}|0 11|0 12|b|0 13|0 14`;
+  for (const wrong of [`${NOW}|0 11|0 12`, `${text}|0 15`]) {
+    expect(() => readReplies(wrong, calls, acquire)).to.throw(UnexpectedReplyError);
+  }
+  const verdicts = readReplies(text, calls, acquire).map((reply) => reply.verdicts[0]);
+  const shown = verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind));
+  expect(shown.join()).to.equal('11,12,busy,13,14');
+});
+
+for (const message of [
+  // Redis 7.0 and 4; a service that forbids TIME; a server without scripts; clock.lua.
+  'ERR Unknown Redis command called from script script: 0a1b, on @user_script:9.',
+  'ERR Error running script: Write commands not allowed after non deterministic commands. Call redis.replicate_commands()',
+  'ERR This Redis command is not allowed from script script: 0a1b, on @user_script:2.',
+  "ERR unknown command 'EVALSHA', with args beginning with: '0a1b' '5'",
+  'REDSEM_TIME 0000000',
+]) {
+  it(`a script that fails by "${message}" is not retried, and the error says what it needs`, async () => {
+    const port = failing(new Error(message));
+    const ran = runScript(port, { name: 'test', sha1: 'abc', text: '' }, [], [], String);
+    const outcome = await errorOf(ran, UnfitServerError);
+    expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);
+    expect(outcome).to.have.nested.property('cause.message', message);
+    expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
+  });
+}
+
+it('errors that pass by themselves are worth another try, and others are not, by their words', () => {
+  const retryable = (error: unknown): boolean => new RetryRule().isRetryable(error);
+  for (const message of PASSING) {
+    expect(retryable(new Error(message)), message).to.equal(true);
+  }
+  for (const message of LASTING) {
+    expect(retryable(new Error(message)), message).to.equal(false);
+    expect(retryable(message), message).to.equal(false);
+  }
+  expect(retryable(new TypeError('Invalid argument type'))).to.equal(false);
+  for (const thrown of [undefined, null, 'LOADING Redis', new AggregateError([new Error('x')])]) {
+    expect(retryable(thrown)).to.equal(true);
+  }
+});
+
+describe('check of a server', () => {
+  const KEYS = ['p:{n}:tickets', 'p:{n}:info'];
+  const read = (time: number): number => time;
+
+  /** A server that answers with these times, the last time for ever. */
+  function server(...times: number[]) {
+    const looks: (readonly string[])[] = [];
+    const check = new ServerCheck({
+      runBySha: () => Promise.reject(new Error('NOSCRIPT')),
+      runByText: (_text, keys) => {
+        const time = times[Math.min(looks.length, times.length - 1)] ?? 0;
+        looks.push(keys);
+        return Promise.resolve(String(time * 1000));
+      },
+    });
+    return { check, looks };
+  }
+
+  it('looks at the clock once beside a call, more often at a coarse clock, and never when another check replaces it', async () => {
+    const { check, looks } = server(5);
+    expect(check.passed).to.equal(false);
+    expect(await check.confirm(Promise.resolve(1), read, KEYS)).to.equal(1);
+    expect([check.passed, looks]).to.deep.equal([true, [['p:{n}:tickets']]]);
+    const coarse = server(5, 5, 5, 4);
+    expect(await coarse.check.confirm(Promise.resolve(5), read, KEYS)).to.equal(5);
+    expect([coarse.check.passed, coarse.looks.length]).to.deep.equal([true, 4]);
+    const connection = { ...failing(new Error('not to be called')), serverClock: () => 0 };
+    expect(new ServerCheck(connection).passed).to.equal(true);
+  });
+
+  it('names a server that refuses undeclared keys, only when the call has ended: a request withdrawn before that would be granted after it', async () => {
+    const word = 'ERR Error running script: script tried accessing undeclared key';
+    const check = new ServerCheck(failing(new Error(word)));
+    const { promise: call, resolve: end } = later<number>();
+    const refused = watch(new ManualClock(), check.confirm(call, read, KEYS));
+    await turn();
+    expect(refused.done).to.equal(false);
+    end(1);
+    await turn();
+    expect(refused.error).to.be.instanceOf(UnfitServerError);
+    expect(String(refused.error)).to.match(/allow-undeclared-keys$/);
+    expect(check.passed).to.equal(false);
+  });
+});
 
 describe('redis backend', () => {
-  /** Whose scripts all get one reply, from a server that is found fit. */
+  /** All scripts get this reply, from a server that passes its check. */
   function backend(reply: unknown, rest: Partial<RedisConnection> = {}) {
     const runBySha = () => Promise.resolve(reply);
     const runByText = (text: string) =>
@@ -16,10 +182,8 @@ describe('redis backend', () => {
     return new RedisBackend({ runBySha, runByText, ...rest });
   }
 
-  const requests = [{ id: 'c.1', permits: 1, wait: false, arrival: undefined }];
-  const options = { ttl: 1234.5, label: 'l', notAfter: 1_700_000_000_000.25, requests };
-  const call = { key: { prefix: 'p', name: 'n' }, limit: 2, client: 'c', ...options };
-  const busy = '1700000000000000|b';
+  const call = callOf('n', ['c.1']);
+  const busy = `${NOW}|b`;
 
   it('lets semaphores of a server share calls, of a cluster not, and gets no message where it cannot subscribe', () => {
     const single = backend('');
@@ -102,4 +266,104 @@ describe('redis backend', () => {
     }
     expect(clock.countTimers()).to.equal(0);
   });
+});
+
+/** A server whose replicas a test decides, and what it was sent. */
+class Server {
+  acknowledged = 0;
+  readonly waits: number[][] = [];
+  readonly releases: (readonly string[])[] = [];
+  /** Of the calls of acquire, in turn; the last stays. */
+  replies = ['0 7'];
+  /** Where there is a list, each wait leaves there what answers it. */
+  answers: ((count: number) => void)[] | undefined;
+  readonly backend = new RedisBackend({
+    runBySha: (sha1, keys, args) => {
+      if (sha1 === release.script.sha1) this.releases.push(args);
+      const acquired = sha1 === acquire.script.sha1;
+      const reply = acquired
+        ? this.#next()
+        : keys.filter((key) => key.endsWith('info')).map(() => '1');
+      return Promise.resolve([NOW, ...reply].join('|'));
+    },
+    runByText: () => Promise.resolve('1'),
+    replication: () => (count, timeout) => {
+      this.waits.push([count, timeout]);
+      const { answers } = this;
+      if (answers === undefined) return Promise.resolve(this.acknowledged);
+      return new Promise((resolve) => answers.push(resolve));
+    },
+  });
+
+  open(atLeast: number): RedisBackend {
+    return this.backend.withReplicas?.({ atLeast, timeout: 100 }) as RedisBackend;
+  }
+
+  #next(): string[] {
+    const [reply = '', ...more] = this.replies;
+    if (more.length > 0) this.replies = more;
+    return reply.split('|');
+  }
+}
+
+const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
+
+describe('backend with replicas', () => {
+  it('waits once for all that a call granted, and not where it granted nothing', async () => {
+    const server = new Server();
+    server.acknowledged = 1;
+    server.replies = ['0 7|b|0 7', 'b', '2'];
+    const backend = server.open(1);
+    const replies = await backend.acquire([
+      callOf('x', ['c.1']),
+      callOf('y', ['c.2']),
+      callOf('z', ['c.3']),
+    ]);
+    const verdicts = replies.map((reply) => reply.verdicts[0]);
+    expect(verdicts).to.deep.equal([granted, { kind: 'busy' }, granted]);
+    await backend.acquire([callOf('x', ['c.4'])]);
+    const none = await backend.acquireTogether([callOf('x', ['c.5']), callOf('y', ['c.6'])]);
+    expect([none, server.waits, server.releases]).to.deep.equal([undefined, [[1, 100]], []]);
+  });
+
+  it('gives back only a grant that too few replicas have, and rejects', async () => {
+    const server = new Server();
+    server.acknowledged = 1;
+    server.replies = ['0 7;b|b|0 7', '0 7|0 7'];
+    const backend = server.open(2);
+    const calls = [callOf('x', ['c.1', 'c.2']), callOf('y', ['c.3']), callOf('z', ['c.4'])];
+    const error = await errorOf(backend.acquire(calls), Error);
+    expect(error.message).to.equal(
+      '1 of 2 replicas acknowledged the ticket within 100 ms; check INFO replication, or lower replicas.atLeast',
+    );
+    expect(backend.isRetryable(error)).to.equal(true);
+    await errorOf(backend.acquireTogether([callOf('x', ['c.5']), callOf('y', ['c.6'])]), Error);
+    expect(server.releases).to.deep.equal([
+      ['p:inbox:', '1', 'c.1', 'c.4'],
+      ['p:inbox:', '1', 'c.5', 'c.6'],
+    ]);
+  });
+
+  for (const isOver of [false, true]) {
+    it(`leaves a ticket to a later call for it, which is ${isOver ? 'over' : 'under way'}`, async () => {
+      const server = new Server();
+      server.replies = ['0 7;1 8', '0 7'];
+      server.answers = [];
+      const backend = server.open(1);
+      const first = errorOf(backend.acquire([callOf('x', ['c.1', 'c.2'])]), Error);
+      await turn();
+      const second = backend.acquire([callOf('x', ['c.1'])]);
+      await turn();
+      const [answerFirst, answerSecond] = server.answers;
+      if (isOver) {
+        answerSecond?.(1);
+        await second;
+      }
+      answerFirst?.(0);
+      await first;
+      expect(server.releases).to.deep.equal([['p:inbox:', '1', 'c.2']]);
+      answerSecond?.(1);
+      expect((await second)[0]?.verdicts).to.deep.equal([granted]);
+    });
+  }
 });
