@@ -7,6 +7,7 @@ import { EmitterOnDemand } from '../../src/events.js';
 import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';
+import { heldFixture } from './stub-fixture.js';
 
 describe('a handle without a reference', () => {
   let backend: StubBackend;
@@ -80,20 +81,21 @@ describe('a handle without a reference', () => {
 describe('unused objects take no memory', () => {
   it('a prefix and a clock', async () => {
     const backend = new StubBackend({ pushes: true });
+    const gone: WeakRef<object>[] = [];
+    const note = <T extends object>(object: T): T => {
+      gone.push(new WeakRef(object));
+      return object;
+    };
     // The stub's list of listeners would keep them.
-    const inboxes: WeakRef<object>[] = [];
-    const results: WeakRef<object>[] = [];
     backend.listen = (_client, _prefix, listener) => {
-      inboxes.push(new WeakRef(listener));
+      note(listener);
       // An end that gives something, as that of a client may.
-      const result = {};
-      results.push(new WeakRef(result));
-      const end: Promise<unknown> = Promise.resolve(result);
+      const end: Promise<unknown> = Promise.resolve(note({}));
       return { close: () => end as Promise<void> };
     };
     for (const prefix of ['one', 'two']) await waitInVain(backend, prefix);
-    const clock = useOnce(backend);
-    const gone = [...inboxes, ...results, clock];
+    const useOnce = (clock: ManualClock) => new Semaphore(backend, 'jobs', { limit: 1, clock });
+    expect(useOnce(note(new ManualClock())).limit).to.equal(1);
     expect(gone).to.have.length(5);
     await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
   });
@@ -111,25 +113,18 @@ describe('unused objects take no memory', () => {
   }
 
   it('a permit that its holder has extended', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+    const { semaphore, handle } = await heldFixture();
+    await handle.release();
     const extendOnce = async (): Promise<WeakRef<Handle>> => {
-      const handle = await semaphore.acquire();
-      await handle.extend();
-      await handle.release();
-      return new WeakRef(handle);
+      const extended = await semaphore.acquire();
+      await extended.extend();
+      await extended.release();
+      return new WeakRef(extended);
     };
     const gone = await extendOnce();
     await collectUntil(() => gone.deref() === undefined);
     await semaphore.close();
   });
-
-  function useOnce(backend: StubBackend): WeakRef<object> {
-    const clock = new ManualClock();
-    expect(new Semaphore(backend, 'jobs', { limit: 1, clock }).limit).to.equal(1);
-    return new WeakRef(clock);
-  }
 });
 
 it('a handle is an emitter of Node, though it makes room only when a listener comes', async () => {
