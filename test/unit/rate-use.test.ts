@@ -7,15 +7,13 @@ import { RandomNumbers } from '../support/random-numbers.js';
 const MINUTE = 60_000;
 
 interface Crew {
-  /** Left out: 4. */
   readonly processes?: number;
   /** In each process. */
   readonly callers: number;
   readonly minutes: number;
-  /** Left out: 0. */
   readonly hold?: () => number;
   readonly optionsOf?: (process: number, caller: number) => AcquireOptions;
-  /** The units that a handle has spent. Left out: 1. */
+  /** The units that a handle has spent. */
   readonly spend?: (handle: Handle, options: AcquireOptions) => number;
   /** A hold of a minute needs extensions with or without a rate: then they are no calls. */
   readonly ignoresExtensions?: boolean;
@@ -24,21 +22,23 @@ interface Crew {
 /** Callers in some processes that take permits one after the other. */
 async function work(options: SemaphoreOptions, crew: Crew) {
   const { processes = 4, callers, minutes, hold = () => 0, optionsOf = () => ({}) } = crew;
+  const { spend = () => 1, ignoresExtensions = false } = crew;
   const clock = new ManualClock(1_795_236_819_680);
   const memory = new MemoryBackend({ clock });
   const uses: { readonly at: number; spent: number }[] = [];
   let [calls, held, peak] = [0, 0, 0];
-  const counted = <C, R>(call: (all: readonly C[]) => R, isCounted = true) => {
+  const counted = <C, R>(call: (all: readonly C[]) => R) => {
     return (all: readonly C[]): R => {
-      if (isCounted) calls += 1;
+      calls += 1;
       return call(all);
     };
   };
+  const extend: Backend['extend'] = (all) => memory.extend(all);
   /** A process has its own name, its own queue and its own inbox. */
   const processOn = (): Backend => ({
     clock,
     acquire: counted((all) => memory.acquire(all)),
-    extend: counted((all) => memory.extend(all), crew.ignoresExtensions !== true),
+    extend: ignoresExtensions ? extend : counted(extend),
     release: counted((all) => memory.release(all)),
     setRate: (call) => memory.setRate(call),
     setGroupLimit: (call) => memory.setGroupLimit(call),
@@ -56,14 +56,13 @@ async function work(options: SemaphoreOptions, crew: Crew) {
       peak = Math.max(peak, held);
       await new Promise<void>((resolve) => void clock.schedule(resolve, hold()));
       held -= 1;
-      use.spent = crew.spend?.(handle, given) ?? 1;
+      use.spent = spend(handle, given);
       await handle.release();
     }
   };
-  const semaphores = Array.from(
-    { length: processes },
-    () => new Semaphore(processOn(), 'api', options),
-  );
+  const semaphores = Array.from({ length: processes }, () => {
+    return new Semaphore(processOn(), 'api', options);
+  });
   const all = semaphores.flatMap((semaphore, process) =>
     Array.from({ length: callers }, (_, caller) => call(semaphore, process, caller)),
   );
@@ -106,21 +105,20 @@ describe('a rate, in several processes', () => {
     expect(calls / grants).to.be.below(3 + 24 / 1.5 / 10 + 0.5);
   });
 
-  for (const group of [undefined, 'tenant']) {
-    it(`costs one call at each turn, ${group === undefined ? 'by arrival' : 'in groups'}`, async () => {
-      const slow = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
-      const { grants, calls } = await work(slow, {
-        callers: 1,
-        minutes: 31,
-        hold: () => 60 * MINUTE,
-        ignoresExtensions: true,
-        optionsOf: (process) => ({ group: group && `${group} ${process}` }),
-      });
+  it('costs one call at each turn, and in groups also at the turns of others', async () => {
+    const slow = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
+    const crew = { callers: 1, minutes: 31, hold: () => 60 * MINUTE, ignoresExtensions: true };
+    const optionsOf = (process: number) => ({ group: `tenant ${process}` });
+    // Four ask, three again when they listen, and each at its turn.
+    for (const [given, most] of [
+      [crew, 10],
+      [{ ...crew, optionsOf }, 14],
+    ] as const) {
+      const { grants, calls } = await work(slow, given);
       expect(grants).to.equal(4);
-      // Four ask, three again when they listen, and each at its turn; in groups also at others'.
-      expect(calls).to.be.at.most(group === undefined ? 10 : 14);
-    });
-  }
+      expect(calls).to.be.at.most(most);
+    }
+  });
 });
 
 describe('a budget, in several processes', () => {

@@ -78,24 +78,21 @@ export class FakeClient {
     const wrong = (): never => {
       throw new Error('a copy of the whole cluster, or of a node that is away');
     };
-    const common = { eval: run('eval'), subscribe: () => Promise.resolve() };
+    const common = { eval: run('eval'), subscribe: () => Promise.resolve(), duplicate };
     if (kind === 'ioredis') {
       const nodes = [
         { status: 'reconnecting', duplicate: wrong, evalsha: run('evalsha') },
         { status: 'ready', duplicate, evalsha: run('evalsha') },
       ];
-      this.fields = { ...common, status: 'ready', evalsha: run('evalsha'), duplicate };
+      this.fields = { ...common, status: 'ready', evalsha: run('evalsha') };
       if (cluster) Object.assign(this.fields, { isCluster: true, nodes: () => nodes });
     } else {
-      this.fields = { ...common, isOpen: true, evalSha: run('evalSha'), duplicate };
+      this.fields = { ...common, isOpen: true, evalSha: run('evalSha') };
       const masters = [{ client: { isReady: false } }, { client: { isReady: true } }];
-      const nodeClient = (node: unknown) =>
-        Promise.resolve({
-          duplicate: node === masters[1] ? duplicate : wrong,
-          evalSha: run('evalSha'),
-        });
-      const sendCommand = run('sendCommand');
-      const destroy = (): void => undefined;
+      const nodeClient = async (node: unknown) => {
+        return { duplicate: node === masters[1] ? duplicate : wrong, evalSha: run('evalSha') };
+      };
+      const [sendCommand, destroy] = [run('sendCommand'), (): void => undefined];
       if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });
     }
     if (cluster) this.fields['duplicate'] = wrong;
@@ -112,7 +109,7 @@ export class FakeClient {
   /** Of the subscription. */
   get subscriber(): FakeSubscriber {
     const [subscriber] = this.subscribers;
-    if (subscriber === undefined) throw new Error('nobody subscribed');
+    if (subscriber === undefined) throw new Error('there is no subscription');
     return subscriber;
   }
 }
