@@ -85,44 +85,29 @@ describe('options', () => {
   // words, and the bounds that depend on another option.
   it('have bounds, which a refusal names', () => {
     const budget = (name: string, amount = 1) => made({ budgets: { [name]: { amount, per: 1 } } });
+    const rate = (given: object) => made({ rate: { permits: 1, per: 1, ...given } });
     const five = Object.fromEntries('abcde'.split('').map((name) => [name, { amount: 1, per: 1 }]));
+    const none = undefined as never;
     class GlideClient {
       invokeScript(): void {}
     }
     const clients =
-      'expected a client (new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis';
+      'target: expected a client (new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis';
     return expectRefusals({
-      [`target: ${clients} … got an object, without events: over HTTP?`]: on({
-        eval: () => {},
-        evalsha: () => {},
-      }),
-      [`target: ${clients} … got an object of class GlideClient: Valkey GLIDE is not supported`]:
-        on(new GlideClient()),
+      [`${clients} … an object, without events: over HTTP?`]: on({ eval() {}, evalsha() {} }),
+      [`${clients} … GlideClient: Valkey GLIDE is not supported`]: on(new GlideClient()),
       'limit: expected an integer >= 1, got 0;': made({ limit: 0 }),
-      'extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51;': made({
-        ttl: 100,
-        extendEvery: 51,
-      }),
-      'retry.max: expected 300 to 2147483647 ms (30 s is 30_000), got 200;': made({
-        retry: { min: 300 },
-      }),
+      'limit: expected an integer >= 1 (Infinity only beside a rate)': made({ limit: Infinity }),
+      'extendEvery: expected 0 to 50 ms … got 51;': made({ ttl: 100, extendEvery: 51 }),
+      'retry.max: expected 300 to 2147483647 ms … 200;': made({ retry: { min: 300 } }),
       'label: expected 0 to 256 bytes, got 258;': made({ label: 'ü'.repeat(129) }),
-      'limit: expected an integer >= 1 (Infinity only beside a rate), got Infinity;': made({
-        limit: Infinity,
-      }),
-      'rate.permits: expected an integer from 1 to 1000, got 1001;': made({
-        rate: { permits: 1001, per: 1 },
-      }),
-      'rate.burst: expected an integer from 1 to 2, got 3;': made({
-        rate: { permits: 1, per: 15_768_000_000, burst: 3 },
-      }),
+      'rate.permits: expected an integer from 1 to 1000, got 1001;': rate({ permits: 1001 }),
+      'rate.burst: expected … from 1 to 2, got 3;': rate({ per: 15_768_000_000, burst: 3 }),
       'budgets.tokens.amount: expected an integer >= 1, got 0;': budget('tokens', 0),
-      'budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b" (string);':
-        budget('a b'),
+      'budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b"': budget('a b'),
       'budgets: expected at most 4, got 5;': made({ budgets: five }),
       'groupLimit: expected an integer >= 1, got 0;': made({ groupLimit: 0 }),
-      'options: expected an object with a limit, got undefined;': () =>
-        resolveOptions(undefined as never),
+      'options: expected an object with a limit, got undefined;': () => resolveOptions(none),
     });
   });
 
@@ -159,13 +144,10 @@ describe('options', () => {
 
   it('of a cost name budgets that there are, and whole units', async () => {
     const budgets = { tokens: { permits: 1, per: 1, burst: 1 } };
-    expect({
-      ...resolveAcquire({ cost: { tokens: 4000 } }, undefined, budgets).cost,
-    }).to.deep.equal({ tokens: 4000 });
-    for (const costing of [
-      (cost: object) => () => resolveAcquire({ cost: cost as never }, undefined, budgets),
-      (cost: object) => () => resolveTry({ cost: cost as never }, budgets),
-    ]) {
+    const waiting = (cost: object) => () => resolveAcquire({ cost } as object, undefined, budgets);
+    const trying = (cost: object) => () => resolveTry({ cost } as object, budgets);
+    expect({ ...waiting({ tokens: 4000 })().cost }).to.deep.equal({ tokens: 4000 });
+    for (const costing of [waiting, trying]) {
       await expectRefusals({
         'cost.tokns: expected a name among budgets (tokens), got 1': costing({ tokns: 1 }),
         'cost.tokens: expected an integer >= 0, got 1.5': costing({ tokens: 1.5 }),
@@ -201,21 +183,19 @@ describe('options', () => {
       'retry.minimum:  … one of min, max, factor, jitter': made({ retry: { minimum: 5 } }),
       'replicas.timeOut:  … did you mean timeout': made({ replicas: { atLeast: 1, timeOut: 5 } }),
       'ttl:  … it is an option of the constructor': () => resolveAcquire({ ttl: 5 } as object),
-      'timeout: expected a number of milliseconds or an options object, got "5"': () =>
+      'timeout: expected a number … or an options object, got "5"': () =>
         resolveAcquire('5' as never),
       'weight:  … add group, or use permits': () => resolveAcquire({ weight: 2 }),
       'rate.limit:  … did you mean rate.permits': made({ rate: { limit: 5, per: 1 } }),
       'rate.interval:  … mean rate.per?': made({ rate: { interval: 5, permits: 1 } }),
       'clok:  … did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
-      'keyPrefix:  … did you mean prefix': () =>
-        listSemaphores(backend, { keyPrefix: 'a' } as object),
+      'keyPrefix:  … mean prefix': () => listSemaphores(backend, { keyPrefix: 'a' } as object),
       'othersets:  … did you mean otherSet': () => quorum({}, { othersets: 'warn' } as object),
       'stripe:  … did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
       'lockTimeout:  … mean ttl': () => new Mutex(backend, 'a', { lockTimeout: 1 } as object),
       'options: expected an object, got 5': () => new MemoryBackend(5 as never),
       'limit: expected an integer from 1 to 16777216, got 0': () => lock({ limit: 0 }),
-      'limit: expected an integer from 1 to 16777216, got 16777217': () =>
-        lock({ limit: 2 ** 24 + 1 }),
+      'limit: expected an integer … to 16777216, got 16777217': () => lock({ limit: 2 ** 24 + 1 }),
       'readers: expected no option of this name': () => lock({ readers: 5 }),
       'rate: expected none, because a writer takes all': () => lock({ rate: 1 }),
       'again: expected true or false, got "yes"': () => election({ again: 'yes' }),
