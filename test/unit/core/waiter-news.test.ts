@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
 
-import type { Handle, QueueProgress, SemaphoreWarning } from '../../../src/index.js';
+import type {
+  AcquireOptions,
+  Handle,
+  QueueProgress,
+  SemaphoreWarning,
+} from '../../../src/index.js';
 import {
   acquireAll,
   AcquireTimeoutError,
@@ -94,9 +99,8 @@ describe('the progress that a waiting request hears of', () => {
       const handle = await semaphore.acquire({ onWaiting });
       const waited = clock.monotonic() - asked;
       if (estimate !== undefined && asked > 20_000) ratios.push(estimate / waited);
-      await new Promise<void>((resolve) =>
-        clock.schedule(resolve, -500 * Math.log(1 - random.next())),
-      );
+      const hold = -500 * Math.log(1 - random.next());
+      await new Promise<void>((resolve) => clock.schedule(resolve, hold));
       await handle.release();
     };
     const loop = async (): Promise<void> => {
@@ -110,25 +114,23 @@ describe('the progress that a waiting request hears of', () => {
     expect(near.length / ratios.length).to.be.at.least(0.9);
   });
 
-  /** How often the backend is asked by three that wait for ten seconds. */
-  async function callsOf(onWaiting?: (progress: QueueProgress) => void): Promise<number> {
-    const asked = stub(backend, 'acquire').callThrough();
-    const holder = await semaphore.acquire({ permits: 5 });
-    const options = onWaiting === undefined ? {} : { onWaiting };
-    const waiting = Array.from({ length: 3 }, () => semaphore.acquire(options));
-    await clock.advance(10_000);
-    await holder.release();
-    for (const handle of await Promise.all(waiting)) await handle.release();
-    return asked.callCount;
-  }
-
   it('costs no call, and comes only when it has changed', async () => {
-    const plain = await callsOf();
+    /** The calls for three requests that wait for ten seconds. */
+    const callsOf = async (options: AcquireOptions): Promise<number> => {
+      const asked = stub(backend, 'acquire').callThrough();
+      const holder = await semaphore.acquire({ permits: 5 });
+      const waiting = Array.from({ length: 3 }, () => semaphore.acquire(options));
+      await clock.advance(10_000);
+      await holder.release();
+      for (const handle of await Promise.all(waiting)) await handle.release();
+      return asked.callCount;
+    };
+    const plain = await callsOf({});
     start();
     const heard: string[] = [];
-    const note = ({ position, waiting }: QueueProgress) =>
+    const onWaiting = ({ position, waiting }: QueueProgress): void =>
       void heard.push(`${position} of ${waiting}`);
-    expect(await callsOf(note)).to.equal(plain);
+    expect(await callsOf({ onWaiting })).to.equal(plain);
     expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
   });
 
