@@ -196,13 +196,10 @@ describe('redis backend', () => {
     expect(new Set(lanes)).to.have.property('size', 3);
   });
 
-  it('sends nothing for no calls', async () => {
+  it('sends nothing for no calls, and reads a reply that its client gives as bytes', async () => {
     const odd = backend('PONG');
     const replies = await Promise.all([odd.acquire([]), odd.extend([]), odd.release([])]);
     expect(replies).to.deep.equal([[], [], []]);
-  });
-
-  it('reads a reply that its client gives as bytes', async () => {
     const [reply] = await backend(Buffer.from(busy)).acquire([call]);
     expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
   });
@@ -212,9 +209,9 @@ describe('redis backend', () => {
     const error = await errorOf(odd.acquire([call]), UnexpectedReplyError);
     expect(error.message).to.include('unexpected reply').and.have.length.below(300);
     expect(odd.isRetryable(error)).to.equal(false);
-    expect(odd.isRetryable(new Error('LOADING x'))).to.equal(true);
-    const closed = backend('', { isClosed: () => true });
-    expect(closed.isRetryable(new Error('LOADING x'))).to.equal(false);
+    const loading = new Error('LOADING x');
+    expect(odd.isRetryable(loading)).to.equal(true);
+    expect(backend('', { isClosed: () => true }).isRetryable(loading)).to.equal(false);
   });
 
   it('tries again while a server says that it is read-only, because a failover passes, but not for ever', async () => {
@@ -226,7 +223,7 @@ describe('redis backend', () => {
       fake.tick(pause);
       expect(asked.isRetryable(readOnly)).to.equal(pause !== 2000);
     }
-    // It was promoted; and another failover, long after that one.
+    // The server was promoted; another failover comes long after.
     await asked.acquire([call]);
     fake.tick(60_000);
     expect(asked.isRetryable(new Error(word))).to.equal(true);
@@ -268,69 +265,42 @@ describe('redis backend', () => {
   });
 });
 
-/** A server whose replicas a test decides, and what it was sent. */
-class Server {
-  acknowledged = 0;
-  readonly waits: number[][] = [];
-  readonly releases: (readonly string[])[] = [];
-  /** Of the calls of acquire, in turn; the last stays. */
-  replies = ['0 7'];
-  /** Where there is a list, each wait leaves there what answers it. */
-  answers: ((count: number) => void)[] | undefined;
-  readonly backend = new RedisBackend({
-    runBySha: (sha1, keys, args) => {
-      if (sha1 === release.script.sha1) this.releases.push(args);
-      const acquired = sha1 === acquire.script.sha1;
-      const reply = acquired
-        ? this.#next()
-        : keys.filter((key) => key.endsWith('info')).map(() => '1');
-      return Promise.resolve([NOW, ...reply].join('|'));
-    },
-    runByText: () => Promise.resolve('1'),
-    replication: () => (count, timeout) => {
-      this.waits.push([count, timeout]);
-      const { answers } = this;
-      if (answers === undefined) return Promise.resolve(this.acknowledged);
-      return new Promise((resolve) => answers.push(resolve));
-    },
-  });
-
-  open(atLeast: number): RedisBackend {
-    return this.backend.withReplicas?.({ atLeast, timeout: 100 }) as RedisBackend;
-  }
-
-  #next(): string[] {
-    const [reply = '', ...more] = this.replies;
-    if (more.length > 0) this.replies = more;
-    return reply.split('|');
-  }
-}
-
-const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
-
 describe('backend with replicas', () => {
+  const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
+
+  /** The server gives these replies to acquire; each wait for replicas leaves its answer to a test. */
+  function replicated(atLeast: number, replies: string[], acknowledged?: number) {
+    const waits: number[][] = [];
+    const releases: (readonly string[])[] = [];
+    const answers: ((count: number) => void)[] = [];
+    const { withReplicas } = new RedisBackend({
+      runBySha: async (sha1, keys, args) => {
+        if (sha1 === acquire.script.sha1) return `${NOW}|${replies.shift()}`;
+        if (sha1 === release.script.sha1) releases.push(args);
+        return [NOW, ...keys.filter((key) => key.endsWith('info')).map(() => '1')].join('|');
+      },
+      runByText: () => Promise.resolve('1'),
+      replication: () => async (count, timeout) => {
+        waits.push([count, timeout]);
+        return acknowledged ?? new Promise((resolve) => answers.push(resolve));
+      },
+    });
+    const backend = withReplicas?.({ atLeast, timeout: 100 }) as RedisBackend;
+    return { backend, waits, releases, answers };
+  }
+
   it('waits once for all that a call granted, and not where it granted nothing', async () => {
-    const server = new Server();
-    server.acknowledged = 1;
-    server.replies = ['0 7|b|0 7', 'b', '2'];
-    const backend = server.open(1);
-    const replies = await backend.acquire([
-      callOf('x', ['c.1']),
-      callOf('y', ['c.2']),
-      callOf('z', ['c.3']),
-    ]);
-    const verdicts = replies.map((reply) => reply.verdicts[0]);
+    const { backend, waits, releases } = replicated(1, ['0 7|b|0 7', 'b', '2'], 1);
+    const calls = ['x', 'y', 'z'].map((name, i) => callOf(name, [`c.${i}`]));
+    const verdicts = (await backend.acquire(calls)).map((reply) => reply.verdicts[0]);
     expect(verdicts).to.deep.equal([granted, { kind: 'busy' }, granted]);
     await backend.acquire([callOf('x', ['c.4'])]);
     const none = await backend.acquireTogether([callOf('x', ['c.5']), callOf('y', ['c.6'])]);
-    expect([none, server.waits, server.releases]).to.deep.equal([undefined, [[1, 100]], []]);
+    expect([none, waits, releases]).to.deep.equal([undefined, [[1, 100]], []]);
   });
 
   it('gives back only a grant that too few replicas have, and rejects', async () => {
-    const server = new Server();
-    server.acknowledged = 1;
-    server.replies = ['0 7;b|b|0 7', '0 7|0 7'];
-    const backend = server.open(2);
+    const { backend, releases } = replicated(2, ['0 7;b|b|0 7', '0 7|0 7'], 1);
     const calls = [callOf('x', ['c.1', 'c.2']), callOf('y', ['c.3']), callOf('z', ['c.4'])];
     const error = await errorOf(backend.acquire(calls), Error);
     expect(error.message).to.equal(
@@ -338,32 +308,29 @@ describe('backend with replicas', () => {
     );
     expect(backend.isRetryable(error)).to.equal(true);
     await errorOf(backend.acquireTogether([callOf('x', ['c.5']), callOf('y', ['c.6'])]), Error);
-    expect(server.releases).to.deep.equal([
-      ['p:inbox:', '1', 'c.1', 'c.4'],
-      ['p:inbox:', '1', 'c.5', 'c.6'],
+    expect(releases.map((args) => args.join(' '))).to.deep.equal([
+      'p:inbox: 1 c.1 c.4',
+      'p:inbox: 1 c.5 c.6',
     ]);
   });
 
-  for (const isOver of [false, true]) {
-    it(`leaves a ticket to a later call for it, which is ${isOver ? 'over' : 'under way'}`, async () => {
-      const server = new Server();
-      server.replies = ['0 7;1 8', '0 7'];
-      server.answers = [];
-      const backend = server.open(1);
+  it('leaves a ticket to a later call for it, which is over or under way', async () => {
+    for (const isOver of [false, true]) {
+      const { backend, releases, answers } = replicated(1, ['0 7;1 8', '0 7']);
       const first = errorOf(backend.acquire([callOf('x', ['c.1', 'c.2'])]), Error);
       await turn();
       const second = backend.acquire([callOf('x', ['c.1'])]);
       await turn();
-      const [answerFirst, answerSecond] = server.answers;
+      const [answerFirst, answerSecond] = answers;
       if (isOver) {
         answerSecond?.(1);
         await second;
       }
       answerFirst?.(0);
       await first;
-      expect(server.releases).to.deep.equal([['p:inbox:', '1', 'c.2']]);
+      expect(releases).to.deep.equal([['p:inbox:', '1', 'c.2']]);
       answerSecond?.(1);
       expect((await second)[0]?.verdicts).to.deep.equal([granted]);
-    });
-  }
+    }
+  });
 });

@@ -7,7 +7,6 @@ import { useFakeTimers } from 'sinon';
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
-import { later } from '../../../stub-fixture.js';
 import { collected, connectionTo, FakeClient, type Kind } from './fake-clients.js';
 
 const KINDS = {
@@ -45,21 +44,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
         subscriber.emit('error', new Error('no other listener is there'));
         expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
         expect(subscriber.ended).to.be.at.least(1);
-      }
-    });
-
-    it('says so and ends its connection when subscribing is refused, unless it was closed', async () => {
-      for (const isClosed of [false, true]) {
-        const client = new FakeClient(kind);
-        const { promise, reject: refuse } = later<void>();
-        client.onSubscribe = () => promise;
-        const { health, failures, close } = client.subscribe();
-        await turn();
-        if (isClosed) await close();
-        refuse(new Error('NOPERM'));
-        await turn();
-        expect([health, failures]).to.deep.equal(isClosed ? [[], []] : [[false], ['failed']]);
-        expect(client.subscriber.ended).to.equal(1);
       }
     });
 
