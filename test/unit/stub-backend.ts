@@ -25,13 +25,10 @@ export interface Noted<Call> {
 
 type Answer<Call, Reply> = (call: Call, index: number) => Reply | Promise<Reply>;
 
-/** How far the stub's server clock is from the local one. */
+/** From the local clock to the clock of the stub's server. */
 const OFFSET = 5_000_000;
 
-/**
- * A backend whose every answer a test decides; without that, permits are never free and tickets
- * live.
- */
+/** A test decides each answer; by default, no permit is ever free, and tickets live. */
 export class StubBackend implements Backend {
   readonly clock: ManualClock = new ManualClock(1_700_000_000_000);
   readonly acquires: Noted<AcquireCall>[] = [];
@@ -188,10 +185,9 @@ export function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
 
-/** The outcome of a promise, without an unhandled rejection. */
+/** The outcome of a promise, and its time by the clock. */
 export interface Watched<T> {
   readonly done: boolean;
-  /** When it settled by the clock. */
   readonly at: number | undefined;
   readonly value: T | undefined;
   readonly error: unknown;

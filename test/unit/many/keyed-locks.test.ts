@@ -108,25 +108,26 @@ describe('a keyed mutex on a backend that a test decides', () => {
   });
 
   it('keeps its deadline while the backend hangs or fails, names the cause, and acquires after', async () => {
+    const { clock } = backend;
     const failure = new Error('LOADING');
     for (const [on, cause, answer] of [
       [new KeyedMutex(backend, { name: 'silent' }), /no reply/, () => never<never>()],
       [mutex, /LOADING/, () => Promise.reject(failure)],
     ] as const) {
       backend.onAcquire = answer;
-      const start = backend.clock.monotonic();
-      const late = watch(backend.clock, on.acquire(['a', 'b'], 300));
-      await pass(backend.clock, 305);
+      const start = clock.monotonic();
+      const late = watch(clock, on.acquire(['a', 'b'], 300));
+      await pass(clock, 305);
       expect((late.at ?? 0) - start).to.be.within(300, 305);
       expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('timeout', 300);
       expect(String((late.error as Error).cause)).to.match(cause);
     }
-    const trying = watch(backend.clock, mutex.tryAcquire(['a', 'b']));
-    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b'], 300));
-    await pass(backend.clock, 100);
+    const trying = watch(clock, mutex.tryAcquire(['a', 'b']));
+    const acquiring = watch(clock, mutex.acquire(['a', 'b'], 300));
+    await pass(clock, 100);
     expect(trying.error).to.be.instanceOf(BackendError).with.property('cause', failure);
     backend.onAcquire = (call) => backend.allGranted(call);
-    await pass(backend.clock, 200);
+    await pass(clock, 200);
     expect(acquiring.value).to.include({ held: true });
   });
 
@@ -154,26 +155,21 @@ async function pass(clock: ManualClock, duration: number): Promise<void> {
   for (let passed = 0; passed < duration; passed += 5) await clock.advance(5);
 }
 
-/**
- * XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go,
- * and of "abc".
- */
-const VECTORS: readonly [key: string, hash: bigint][] = [
-  ['', 0xef46db3751d8e999n],
-  ['a', 0xd24ec4f1a98c6e5bn],
-  ['asdf', 0x415872f599cea71en],
-  ['abc', 0x44bc2cf5ad770999n],
+/** XXH64 with seed 0: https://github.com/cespare/xxhash/blob/main/xxhash_test.go, and of "abc". */
+const VECTORS: Readonly<Record<string, bigint>> = {
+  '': 0xef46db3751d8e999n,
+  a: 0xd24ec4f1a98c6e5bn,
+  asdf: 0x415872f599cea71en,
+  abc: 0x44bc2cf5ad770999n,
   // Exactly 63 bytes, which exercises all code paths.
-  ['Call me Ishmael. Some years ago--never mind how long precisely-', 0x02a2e85470d6fd96n],
-];
+  'Call me Ishmael. Some years ago--never mind how long precisely-': 0x02a2e85470d6fd96n,
+};
 
 describe('stripes of keys', () => {
   it('are the published XXH64 modulo their number, of the UTF-8 bytes', () => {
     for (const stripes of [1, 2, 64, 1000, Number.MAX_SAFE_INTEGER]) {
-      for (const [key, hash] of VECTORS) {
-        expect(stripeOf(key, stripes), `${key} of ${stripes}`).to.equal(
-          Number(hash % BigInt(stripes)),
-        );
+      for (const [key, hash] of Object.entries(VECTORS)) {
+        expect(stripeOf(key, stripes), key).to.equal(Number(hash % BigInt(stripes)));
       }
     }
     // By an implementation written from the specification alone: part of the wire contract.
@@ -267,16 +263,11 @@ describe('a keyed semaphore', () => {
   });
 });
 
-describe('the semaphores under keys', () => {
-  it('are kept while a permit or a request needs them, and no longer', async () => {
-    const keyed = new KeyedSemaphore(new MemoryBackend({ clock: new ManualClock() }), { limit: 1 });
-    for (let i = 0; i < 500; i += 1) await keyed.use(`key ${i}`, () => undefined);
-    await holdAndWait(keyed);
-    await collectUntil(() => keyed.size === 0);
-  });
-
-  /** A separate function: its variables can be collected once it has ended. */
-  async function holdAndWait(keyed: KeyedSemaphore): Promise<void> {
+it('semaphores under keys are kept while a permit or a request needs them, and no longer', async () => {
+  const keyed = new KeyedSemaphore(new MemoryBackend({ clock: new ManualClock() }), { limit: 1 });
+  for (let i = 0; i < 500; i += 1) await keyed.use(`key ${i}`, () => undefined);
+  /** The variables of a separate function can be collected once it has ended. */
+  const holdAndWait = async (): Promise<void> => {
     const held = await keyed.acquire('held');
     const waiting = keyed.acquire('held');
     const other = await keyed.acquire('other');
@@ -284,5 +275,7 @@ describe('the semaphores under keys', () => {
     await held.release();
     await (await waiting).release();
     await other.release();
-  }
+  };
+  await holdAndWait();
+  await collectUntil(() => keyed.size === 0);
 });

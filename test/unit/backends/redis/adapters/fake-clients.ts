@@ -4,29 +4,30 @@ import type { RedisConnection } from '../../../../../src/backends/redis/connecti
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 
-/** A subscriber of either client whose every step a test decides. */
+/** A subscriber of either client; a test decides each answer to SUBSCRIBE. */
 class FakeSubscriber extends EventEmitter {
   readonly channels: string[] = [];
   status = 'ready';
   ended = 0;
   unreferenced = 0;
   readonly stream = { unref: (): void => this.unref() };
-  onSubscribe: () => Promise<void> = () => Promise.resolve();
+  readonly #onSubscribe: () => Promise<void>;
   #listener: ((message: string) => void) | undefined;
+
+  constructor(onSubscribe: () => Promise<void>) {
+    super();
+    this.#onSubscribe = onSubscribe;
+  }
 
   async connect(): Promise<void> {}
 
   async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
-    await this.onSubscribe();
+    await this.#onSubscribe();
     this.channels.push(channel);
     this.#listener = listener;
   }
 
-  unsubscribe(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** As the server would send it: to the listener of node-redis, or as an event of ioredis. */
+  /** The server sends it to the listener of node-redis, or as an event of ioredis. */
   message(text: string): void {
     if (this.#listener === undefined) this.emit('message', this.channels[0], text);
     else this.#listener(text);
@@ -50,11 +51,11 @@ class FakeSubscriber extends EventEmitter {
   }
 }
 
-/** A client, or a cluster of clients of which one is away, whose calls are noted. */
+/** A client, or a cluster with a node that is away; its calls are noted. */
 export class FakeClient {
   readonly calls: unknown[][] = [];
   readonly subscribers: FakeSubscriber[] = [];
-  /** With what it was copied. */
+  /** The options of its copies. */
   readonly copies: unknown[] = [];
   readonly connection: RedisConnection;
   readonly fields: Record<string, unknown>;
@@ -69,8 +70,7 @@ export class FakeClient {
         return Promise.resolve('reply');
       };
     const duplicate = (options: unknown): FakeSubscriber => {
-      const subscriber = new FakeSubscriber();
-      subscriber.onSubscribe = () => this.onSubscribe();
+      const subscriber = new FakeSubscriber(() => this.onSubscribe());
       this.copies.push(options);
       this.subscribers.push(subscriber);
       return subscriber;
@@ -96,10 +96,10 @@ export class FakeClient {
       if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });
     }
     if (cluster) this.fields['duplicate'] = wrong;
-    this.connection = CONNECTIONS[kind](this.fields);
+    this.connection = connectionTo(kind, this.fields);
   }
 
-  /** A subscription of it, and what it reports. */
+  /** A subscription of it, with its reports. */
   subscribe() {
     const told = collected();
     const subscription = this.connection.subscribe?.('p:inbox:c', told.events);
@@ -116,18 +116,13 @@ export class FakeClient {
 
 export type Kind = 'node-redis' | 'ioredis';
 
-const CONNECTIONS: Readonly<Record<Kind, (client: object) => RedisConnection>> = {
-  'node-redis': (client) =>
-    nodeRedisConnection(client as Parameters<typeof nodeRedisConnection>[0]),
-  ioredis: (client) => ioredisConnection(client as Parameters<typeof ioredisConnection>[0]),
-};
-
 /** The connection that a client with just these fields gets. */
 export function connectionTo(kind: Kind, fields: object): RedisConnection {
-  return CONNECTIONS[kind](fields);
+  const connection = kind === 'ioredis' ? ioredisConnection : nodeRedisConnection;
+  return connection(fields as never);
 }
 
-/** What a subscription reported. */
+/** Notes the reports of a subscription. */
 export function collected() {
   const messages: string[] = [];
   const health: boolean[] = [];
