@@ -91,20 +91,6 @@ describe('a rate, in several processes', () => {
     expect(calls / grants).to.be.below(4.6);
   });
 
-  it('of 24 groups gets a call from the process that is next', async () => {
-    const ten = { limit: 1000, rate: { permits: 10, per: 1000 } };
-    const { grants, calls } = await work(ten, {
-      processes: 24,
-      callers: 20,
-      minutes: 1,
-      hold: () => 10,
-      optionsOf: (process) => ({ group: `process ${process}`, weight: 1 + (process % 3) }),
-    });
-    expect(grants).to.be.at.least(60 * 10 * 0.99);
-    // Three for each, and the renewals of 24 processes, every 1.5 s each.
-    expect(calls / grants).to.be.below(3 + 24 / 1.5 / 10 + 0.5);
-  });
-
   it('costs one call at each turn, and in groups also at the turns of others', async () => {
     const slow = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
     const crew = { callers: 1, minutes: 31, hold: () => 60 * MINUTE, ignoresExtensions: true };

@@ -29,24 +29,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       expect(bare, 'without duplicate').not.to.have.property('subscribe');
     });
 
-    it('gets messages on a connection to a ready node, of a cluster, too, which keeps no process alive', async () => {
-      for (const cluster of [false, true]) {
-        const client = new FakeClient(kind, cluster);
-        const { messages, health, close } = client.subscribe();
-        await turn();
-        const { subscriber } = client;
-        expect([subscriber.channels, health]).to.deep.equal([['p:inbox:c'], [true]]);
-        expect(subscriber.unreferenced).to.be.at.least(1);
-        subscriber.message('hello');
-        expect(messages).to.deep.equal(['hello']);
-        await close();
-        for (const event of ['close', 'end', 'ready']) subscriber.emit(event);
-        subscriber.emit('error', new Error('no other listener is there'));
-        expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
-        expect(subscriber.ended).to.be.at.least(1);
-      }
-    });
-
     it('opens another connection after a pause when its own is lost, fails or is silent, but not when it is refused', async () => {
       const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const client = new FakeClient(kind);
@@ -95,21 +77,6 @@ describe('adapter of node-redis alone', () => {
       expect(await run(other)).to.equal('reply');
     }
   });
-
-  it('routes the scripts of a cluster of version 4 by their first key, and leaves later ones to it', async () => {
-    const { calls, fields } = new FakeClient('node-redis', true);
-    for (const cluster of [{ ...fields, destroy: undefined }, fields]) {
-      const connection = connectionTo('node-redis', cluster);
-      await connection.runBySha('sha', ['k1', 'k2'], ['a']);
-      await connection.runByText('text', ['k1'], []);
-    }
-    expect(calls).to.deep.equal([
-      ['sendCommand', 'k1', false, ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a']],
-      ['sendCommand', 'k1', false, ['EVAL', 'text', '1', 'k1']],
-      ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
-      ['eval', 'text', { keys: ['k1'], arguments: [] }],
-    ]);
-  });
 });
 
 describe('adapter of ioredis alone', () => {
@@ -122,17 +89,15 @@ describe('adapter of ioredis alone', () => {
   });
 
   it('copies a client so that the copy ends with its connection, and nothing waits for its goodbye', async () => {
-    for (const cluster of [false, true]) {
-      const client = new FakeClient('ioredis', cluster);
-      const { close } = client.subscribe();
-      await turn();
-      client.subscriber.emit('error', new Error('what does not end it'));
-      expect(client.subscriber.ended).to.equal(0);
-      await close();
-      const [options] = client.copies as [{ retryStrategy: () => unknown }];
-      expect(options.retryStrategy()).to.equal(null);
-      expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
-    }
+    const client = new FakeClient('ioredis');
+    const { close } = client.subscribe();
+    await turn();
+    client.subscriber.emit('error', new Error('what does not end it'));
+    expect(client.subscriber.ended).to.equal(0);
+    await close();
+    const [options] = client.copies as [{ retryStrategy: () => unknown }];
+    expect(options.retryStrategy()).to.equal(null);
+    expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
   });
 
   it('closes while the server is away, whenever that is', async () => {

@@ -6,36 +6,16 @@ import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/
 
 /** A subscriber of either client; a test decides each answer to SUBSCRIBE. */
 class FakeSubscriber extends EventEmitter {
-  readonly channels: string[] = [];
   status = 'ready';
   ended = 0;
-  unreferenced = 0;
-  readonly stream = { unref: (): void => this.unref() };
-  readonly #onSubscribe: () => Promise<void>;
-  #listener: ((message: string) => void) | undefined;
+  readonly subscribe: () => Promise<void>;
 
-  constructor(onSubscribe: () => Promise<void>) {
+  constructor(subscribe: () => Promise<void>) {
     super();
-    this.#onSubscribe = onSubscribe;
+    this.subscribe = subscribe;
   }
 
   async connect(): Promise<void> {}
-
-  async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
-    await this.#onSubscribe();
-    this.channels.push(channel);
-    this.#listener = listener;
-  }
-
-  /** The server sends it to the listener of node-redis, or as an event of ioredis. */
-  message(text: string): void {
-    if (this.#listener === undefined) this.emit('message', this.channels[0], text);
-    else this.#listener(text);
-  }
-
-  unref(): void {
-    this.unreferenced += 1;
-  }
 
   /** Of node-redis. */
   destroy(): void {
@@ -51,9 +31,8 @@ class FakeSubscriber extends EventEmitter {
   }
 }
 
-/** A client, or a cluster with a node that is away; its calls are noted. */
+/** A client without a server. */
 export class FakeClient {
-  readonly calls: unknown[][] = [];
   readonly subscribers: FakeSubscriber[] = [];
   /** The options of its copies. */
   readonly copies: unknown[] = [];
@@ -62,40 +41,17 @@ export class FakeClient {
   /** Of its subscribers. */
   onSubscribe: () => Promise<void> = () => Promise.resolve();
 
-  constructor(kind: Kind, cluster = false) {
-    const run =
-      (name: string) =>
-      (...call: unknown[]) => {
-        this.calls.push([name, ...call]);
-        return Promise.resolve('reply');
-      };
+  constructor(kind: Kind) {
+    const run = () => Promise.resolve('reply');
     const duplicate = (options: unknown): FakeSubscriber => {
       const subscriber = new FakeSubscriber(() => this.onSubscribe());
       this.copies.push(options);
       this.subscribers.push(subscriber);
       return subscriber;
     };
-    const wrong = (): never => {
-      throw new Error('a copy of the whole cluster, or of a node that is away');
-    };
-    const common = { eval: run('eval'), subscribe: () => Promise.resolve(), duplicate };
-    if (kind === 'ioredis') {
-      const nodes = [
-        { status: 'reconnecting', duplicate: wrong, evalsha: run('evalsha') },
-        { status: 'ready', duplicate, evalsha: run('evalsha') },
-      ];
-      this.fields = { ...common, status: 'ready', evalsha: run('evalsha') };
-      if (cluster) Object.assign(this.fields, { isCluster: true, nodes: () => nodes });
-    } else {
-      this.fields = { ...common, isOpen: true, evalSha: run('evalSha') };
-      const masters = [{ client: { isReady: false } }, { client: { isReady: true } }];
-      const nodeClient = async (node: unknown) => {
-        return { duplicate: node === masters[1] ? duplicate : wrong, evalSha: run('evalSha') };
-      };
-      const [sendCommand, destroy] = [run('sendCommand'), (): void => undefined];
-      if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });
-    }
-    if (cluster) this.fields['duplicate'] = wrong;
+    const own =
+      kind === 'ioredis' ? { evalsha: run, status: 'ready' } : { evalSha: run, isOpen: true };
+    this.fields = { ...own, eval: run, subscribe: run, duplicate };
     this.connection = connectionTo(kind, this.fields);
   }
 
