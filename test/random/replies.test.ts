@@ -20,7 +20,7 @@ const spoilt: fc.Arbitrary<Twist> = fc.oneof(
   fc.constantFrom(null, undefined, '', 'OK', 0, true, {}, Symbol('x')).map((other) => () => other),
 );
 
-/** With something else in it: a number, a sign, or very much. */
+/** The reply has another piece in it: a number, a sign, or very much text. */
 const changed: fc.Arbitrary<Twist> = fc
   .record({
     at: fc.nat(99),
@@ -62,13 +62,13 @@ const CALLS: readonly ((semaphore: Semaphore) => Promise<unknown>)[] = [
   (semaphore) => semaphore.adopt({ name: semaphore.name, id: 'a.1', slots: [0], fencingToken: 1 }),
 ];
 
-/** Besides redsem's errors: that two permits are more than a limit of one. */
+/** An error of redsem, or the refusal of two permits under a limit of one. */
 function isDocumented(error: unknown): boolean {
   return isRedsemError(error) || /limit of "odd", 1 .*, got 2;/.test(String(error));
 }
 
 describeWithServer('a server that answers at random', (server) => {
-  /** What a real server answered, and pushed. */
+  /** The answers and the pushes of a real server. */
   let genuine: readonly string[] = [];
   const pushed: string[] = [];
 

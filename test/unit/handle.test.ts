@@ -70,7 +70,7 @@ describe('a handle', () => {
 
 describe('ending many permits or requests', () => {
   const MANY = 1200;
-  /** At most this many in one turn of the event loop. */
+  /** The most that end in a turn of the event loop. */
   const FEW = 250;
 
   for (const [what, held, end] of [

@@ -21,10 +21,7 @@ describe('a handle without a reference', () => {
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
-  /**
-   * Taken and looked at, before or after its first extension: from then on its holder alone keeps
-   * it.
-   */
+  /** A look at a handle before or after its first extension, which ends all other references. */
   async function dropped<T>(
     look: (handle: Handle) => T,
     wait = 400,
@@ -40,7 +37,7 @@ describe('a handle without a reference', () => {
     const warnings = await warningsDuring(async () => {
       const [ref] = await dropped(look);
       await collectUntil(() => ref.deref() === undefined);
-      // A listener of its collection is called later.
+      // The listener of a collection is called later.
       await collectOften();
     });
     return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
@@ -79,7 +76,7 @@ describe('a handle without a reference', () => {
 });
 
 describe('unused objects take no memory', () => {
-  it('a prefix and a clock', async () => {
+  it('a prefix and a clock are collected', async () => {
     const backend = new StubBackend({ pushes: true });
     const gone: WeakRef<object>[] = [];
     const note = <T extends object>(object: T): T => {
@@ -89,7 +86,7 @@ describe('unused objects take no memory', () => {
     // The stub's list of listeners would keep them.
     backend.listen = (_client, _prefix, listener) => {
       note(listener);
-      // An end that gives something, as that of a client may.
+      // The end of a client may give a value.
       const end: Promise<unknown> = Promise.resolve(note({}));
       return { close: () => end as Promise<void> };
     };
@@ -106,13 +103,13 @@ describe('unused objects take no memory', () => {
     await backend.clock.advance(0);
     await semaphore.close();
     await refused;
-    // Timers must be over as well.
+    // Timers would keep it, too.
     await backend.clock.advance(60_000);
     backend.acquires.length = 0;
     backend.releases.length = 0;
   }
 
-  it('a permit that its holder has extended', async () => {
+  it('a permit that its holder has extended is collected', async () => {
     const { semaphore, handle } = await heldFixture();
     await handle.release();
     const extendOnce = async (): Promise<WeakRef<Handle>> => {

@@ -32,7 +32,7 @@ const NAMES =
 
 type Words<S extends string> = S extends `${infer First} ${infer More}` ? First | Words<More> : S;
 
-/** As if the options were left out. An option that is missing here does not compile. */
+/** Undefined stands for an option that is left out. It does not compile without an option. */
 function unset<S extends string>(names: S): Record<Words<S>, undefined> {
   const entries = names.split(' ').map((name) => [name, undefined]);
   return Object.fromEntries(entries) as Record<Words<S>, undefined>;

@@ -86,8 +86,8 @@ describe('a rate, in several processes', () => {
     const { grants, mostInMinute, peak, calls } = await work({ limit: 2, rate }, crew);
     expect([mostInMinute, peak]).to.deep.equal([100, 2]);
     expect(grants).to.be.at.least(4 * 100 * 0.99);
-    // Three are needed: one to queue, one that comes at the moment which the rate names, and one to
-    // release. The others renew the leases of four waiting processes, every 1.5 s each.
+    // A grant needs three calls: the request queues, asks at the moment that the rate names, and is
+    // released. The other calls renew the leases of four waiting processes, every 1.5 s each.
     expect(calls / grants).to.be.below(4.6);
   });
 
@@ -95,7 +95,7 @@ describe('a rate, in several processes', () => {
     const slow = { limit: 40, rate: { permits: 1, per: 10 * MINUTE, burst: 1 } };
     const crew = { callers: 1, minutes: 31, hold: () => 60 * MINUTE, ignoresExtensions: true };
     const optionsOf = (process: number) => ({ group: `tenant ${process}` });
-    // Four ask, three again when they listen, and each at its turn.
+    // Four processes ask, three ask again when they listen, and each asks at its turn.
     for (const [given, most] of [
       [crew, 10],
       [{ ...crew, optionsOf }, 14],
@@ -129,7 +129,7 @@ describe('a budget, in several processes', () => {
     });
     expect(grants).to.be.above(100);
     expect(mostInMinute).to.be.at.most(2 * tokens.amount);
-    // One to queue, one at the time that the budget names, one to release.
+    // A call to queue, a call at the time that the budget names, a call to release.
     expect(calls / grants).to.be.below(3.2);
   });
 });

@@ -23,7 +23,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   beforeEach(() => {
     backend = new StubBackend();
-    // A backend need not know which errors are worth another try: then all are.
+    // A backend need not know the errors that are worth another try: then all errors are.
     delete backend.isRetryable;
     backend.setLimit = async () => onSetLimit();
     backend.setRate = async () => onSetLimit();
@@ -102,7 +102,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     await backend.clock.advance(1000);
     expect(adopted).to.have.length(2);
     expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
-    // Once that clock is known; two clocks may run 10 ms apart between two replies.
+    // The first reply tells that clock; two clocks may run 10 ms apart between two replies.
     expect(adopted[0]?.notAfter).to.equal(undefined);
     expect(adopted[1]?.notAfter).to.be.closeTo(start + PATIENCE + 10, 0.01);
     expect(adopting.value).to.include({ fencingToken: 7, held: true });
@@ -154,7 +154,7 @@ describe('warnings of a semaphore', () => {
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
-    it(`are of ${what}, which is looked for once, from the first listener until the close [P8]`, async () => {
+    it(`are of ${what}: the semaphore looks once, and listens from its first listener until its close [P8]`, async () => {
       const [findHazard, end] = [fake(async (): Promise<string | undefined> => look?.()), fake()];
       const onHazard = fake.returns(end);
       const backend = Object.assign(new StubBackend(), { onHazard }, look && { findHazard });

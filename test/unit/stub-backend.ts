@@ -34,7 +34,7 @@ export class StubBackend implements Backend {
   readonly acquires: Noted<AcquireCall>[] = [];
   readonly extends: Noted<ExtendCall>[] = [];
   readonly releases: Noted<ReleaseCall>[] = [];
-  /** Calls of the port, each of which may name several semaphores. */
+  /** Calls of the port; a call may name several semaphores. */
   readonly portCalls = { acquire: 0, extend: 0, release: 0 };
   readonly listeners: GrantListener[] = [];
   closedListeners = 0;
@@ -61,7 +61,7 @@ export class StubBackend implements Backend {
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     this.portCalls.acquire += 1;
     const copies = calls.map((call) => {
-      // A copy, for requests get their place later.
+      // Copies, because requests get their place later.
       const requests = call.requests.map(({ id, permits, wait, arrival }) => {
         this.#names.set(id, call.key.name);
         return { id, permits, wait, arrival };
@@ -159,7 +159,7 @@ export class StubBackend implements Backend {
     for (const listener of this.listeners) listener.onGrants(grants, this.#nameOf(grants[0]?.id));
   }
 
-  /** The semaphore that asked for it. */
+  /** The name of the semaphore whose request has this id. */
   #nameOf(id: string | undefined): string {
     return this.#names.get(id ?? '') ?? '';
   }

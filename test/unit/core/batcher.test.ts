@@ -49,7 +49,7 @@ describe('a batcher', () => {
     await Promise.all(handles.map((handle) => handle.extend()));
     const renewed = backend.extends.flatMap(({ call }) => call.ids);
     expect([renewed.length, new Set(renewed).size]).to.deep.equal([650, 650]);
-    // 100 semaphores of 5 tickets, as many of one, and 50 of one.
+    // Calls of 100 semaphores with 5 tickets each, of 100 with a ticket each, and of 50.
     expect(backend.portCalls.extend - before).to.equal(3);
     await Promise.all(handles.map((handle) => handle.release()));
   });

@@ -90,7 +90,7 @@ describe('a subscription', () => {
       const waiting = acquire(12_000);
       await clock.advance(4999);
       expect([opened, backend.listeners.length]).to.deep.equal([1, 0]);
-      // No news of its health makes the polling fast again.
+      // An unchanged health does not make the polling fast again.
       expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
       await clock.advance(1);
       expect(opened).to.equal(2);

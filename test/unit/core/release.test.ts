@@ -82,7 +82,7 @@ describe('releasing', () => {
     expect(clock.timers).to.equal(1);
     backend.releases.splice(0);
     await clock.advance(2000);
-    // One for each pause of 200 ms.
+    // A release for each pause of 200 ms.
     expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1));
     backend.releases.splice(0);
     backend.onRelease = (call) => backend.released(call);
@@ -90,7 +90,7 @@ describe('releasing', () => {
     const [asked, sent] = [backend.ids, new Set(backend.givenBack)];
     expect([backend.givenBack.length, sent.size]).to.deep.equal([100_000, 100_000]);
     expect(asked.findIndex((id) => !sent.has(id))).to.equal(100_000);
-    // It does not wait for those that are left to expire.
+    // The close does not wait for requests that are left to expire.
     const closing = watch(clock, semaphore.close());
     await clock.advance(0);
     expect([closing.done, clock.timers]).to.deep.equal([true, 0]);

@@ -22,7 +22,7 @@ import { StubBackend, watch } from '../stub-backend.js';
 import { heldFixture, later, PLAIN, stubFixture } from '../stub-fixture.js';
 
 describe('the error of a time-out', () => {
-  /** The permits of this process beside the wait, and what the message says of them. */
+  /** The permits that this process holds beside the wait, and the words of the message on them. */
   async function heldHere(clock: ManualClock, acquiring: Promise<unknown>, time: number) {
     const late = watch(clock, acquiring);
     await clock.advance(time);

@@ -33,7 +33,7 @@ function failing(error: Error) {
   return { runBySha: run, runByText: run };
 }
 
-/** Texts as Redis 6.2 and 7, Valkey, node-redis and ioredis give them. */
+/** Texts of Redis 6.2 and 7, Valkey, node-redis and ioredis. */
 const PASSING: readonly string[] = [
   'LOADING Redis is loading the dataset in memory',
   "READONLY You can't write against a read only replica.",
@@ -69,7 +69,7 @@ const LASTING: readonly string[] = [
   'ERR Script attempted to access a non local key in a cluster node script: 6a5e1f, on @user_script:8.',
 ];
 
-// What the scripts make of it is in test/scripts, in lock-step.
+// The lock-step of test/scripts has the effects of the scripts.
 it('a script call names what neighbours share once, and the keys in the order of the calls', () => {
   const calls = [
     ...['x', 'w'].map((name) => callOf(name, [`c.${name}`])),
@@ -268,7 +268,9 @@ describe('redis backend', () => {
 describe('backend with replicas', () => {
   const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
 
-  /** The server gives these replies to acquire; each wait for replicas leaves its answer to a test. */
+  /**
+   * The server gives these replies to acquire; each wait for replicas leaves its answer to a test.
+   */
   function replicated(atLeast: number, replies: string[], acknowledged?: number) {
     const waits: number[][] = [];
     const releases: (readonly string[])[] = [];
