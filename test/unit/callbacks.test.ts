@@ -2,10 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { Election, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
-import { webView } from '../../src/web/index.js';
 import { uncaughtDuring } from '../support/uncaught.js';
 import { reasonOf } from '../support/rejection.js';
-import { get } from '../web/web-fixture.js';
 import { later } from './stub-fixture.js';
 
 /** The values that a callback throws, or rejects with. */
@@ -70,19 +68,6 @@ describe('a callback of the user', () => {
         await holder.release();
         expect(await reasonOf(semaphore.use(make(thrown)))).to.equal(thrown);
         expect(await reasonOf(semaphore.tryUse(make(thrown)))).to.equal(thrown);
-        await expectNothingBroken();
-      });
-
-      it(`as authorize ${title} is reported to onError, and nothing is shown`, async () => {
-        const told: unknown[] = [];
-        const onError = (error: unknown): void => void told.push(error);
-        const view = webView(backend, { authorize: make(thrown), onError });
-        for (const path of ['/', '/api/list', '/nothing']) {
-          const response = await get(view, path);
-          const shown = [response.status, await response.json()];
-          expect(shown).to.deep.equal([500, { error: 'the view failed' }]);
-        }
-        expect(told).to.deep.equal([thrown, thrown, thrown]);
         await expectNothingBroken();
       });
 

@@ -7,7 +7,6 @@ import { EmitterOnDemand } from '../../src/events.js';
 import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture } from './stub-fixture.js';
 
 describe('a handle without a reference', () => {
   let backend: StubBackend;
@@ -108,20 +107,6 @@ describe('unused objects take no memory', () => {
     backend.acquires.length = 0;
     backend.releases.length = 0;
   }
-
-  it('a permit that its holder has extended is collected', async () => {
-    const { semaphore, handle } = await heldFixture();
-    await handle.release();
-    const extendOnce = async (): Promise<WeakRef<Handle>> => {
-      const extended = await semaphore.acquire();
-      await extended.extend();
-      await extended.release();
-      return new WeakRef(extended);
-    };
-    const gone = await extendOnce();
-    await collectUntil(() => gone.deref() === undefined);
-    await semaphore.close();
-  });
 });
 
 it('a handle is an emitter of Node, though it makes room only when a listener comes', async () => {
