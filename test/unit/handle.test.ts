@@ -95,7 +95,8 @@ describe('ending many permits or requests', () => {
       // A handle is held until its turn comes.
       expect(handles.filter((handle) => handle.held).length).to.equal(held ? MANY - ended : 0);
       const turns = [ended];
-      for (let before = ended; ended < MANY; before = ended) {
+      const left = (): number => MANY - ended;
+      for (let before = ended; left() > 0; before = ended) {
         await new Promise((resolve) => setImmediate(resolve));
         turns.push(ended - before);
       }

@@ -32,7 +32,7 @@ const NAMES =
 
 type Words<S extends string> = S extends `${infer First} ${infer More}` ? First | Words<More> : S;
 
-/** Undefined stands for an option that is left out. It does not compile without an option. */
+/** Undefined is as if an option was left out. It does not compile without an option. */
 function unset<S extends string>(names: S): Record<Words<S>, undefined> {
   const entries = names.split(' ').map((name) => [name, undefined]);
   return Object.fromEntries(entries) as Record<Words<S>, undefined>;

@@ -102,7 +102,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     await backend.clock.advance(1000);
     expect(adopted).to.have.length(2);
     expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
-    // The first reply tells that clock; two clocks may run 10 ms apart between two replies.
+    // The first reply shows that clock; two clocks may run 10 ms apart between two replies.
     expect(adopted[0]?.notAfter).to.equal(undefined);
     expect(adopted[1]?.notAfter).to.be.closeTo(start + PATIENCE + 10, 0.01);
     expect(adopting.value).to.include({ fencingToken: 7, held: true });

@@ -28,8 +28,8 @@ function callOf(name: string, ids: readonly string[], limit = 1, notAfter?: numb
 }
 
 /** A connection whose scripts all fail. */
-function failing(error: Error) {
-  const run = () => Promise.reject(error);
+function failing(reason: Error) {
+  const run = () => Promise.reject(reason);
   return { runBySha: run, runByText: run };
 }
 
