@@ -144,25 +144,23 @@ describe('a pushed grant', () => {
   }
 });
 
-describe('a ticket whose id was granted again, with a later fencing token', () => {
-  it('is lost, and given back, by an extension, not by what messages say, which cost two calls', async () => {
-    const { backend, clock, acquire, handle, losses } = await heldFixture({}, pushing());
-    backend.onAcquire = (call) => backend.allQueued(call);
-    acquire();
-    await clock.advance(0);
-    for (let i = 0; i < 100; i++) backend.push(handle.id);
-    await clock.advance(0);
-    for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
-    await clock.advance(0);
-    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
-    expect(backend.extends[0]?.call.fencingTokens).to.deep.equal([handle.fencingToken]);
-    expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
-    backend.onExtend = (call) => backend.extended(call, false);
-    backend.push(handle.id);
-    await clock.advance(0);
-    expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
-    expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
-  });
+it('a ticket whose id was granted again, with a later fencing token, is lost, and given back, by an extension, not by what messages say, which cost two calls', async () => {
+  const { backend, clock, acquire, handle, losses } = await heldFixture({}, pushing());
+  backend.onAcquire = (call) => backend.allQueued(call);
+  acquire();
+  await clock.advance(0);
+  for (let i = 0; i < 100; i++) backend.push(handle.id);
+  await clock.advance(0);
+  for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
+  await clock.advance(0);
+  expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
+  expect(backend.extends[0]?.call.fencingTokens).to.deep.equal([handle.fencingToken]);
+  expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
+  backend.onExtend = (call) => backend.extended(call, false);
+  backend.push(handle.id);
+  await clock.advance(0);
+  expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
+  expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
 });
 
 describe('a grant without a request', () => {

@@ -15,7 +15,7 @@ class FakeSentinel extends EventEmitter {
   isOpen = true;
   readonly channels = new Map<string, Listener>();
   asked = 0;
-  /** To a message that is sent to a channel. */
+  /** The answer to PUBLISH. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly evalSha = (): Promise<unknown> => Promise.resolve('reply');
   readonly use = (): void => {};
@@ -98,7 +98,7 @@ describe('node-redis sentinel, subscribed', () => {
   });
 });
 
-/** Says what ioredis says while its status changes. */
+/** It emits the events of ioredis while its status changes. */
 class FakeIoredis extends EventEmitter {
   options: object = { sentinels: [{}], failoverDetector: true };
   status = 'connecting';
@@ -135,7 +135,7 @@ describe('an ioredis client that detects failovers', () => {
 
   it('is connected again when it ends while it asks for the master, once until it was ready', async () => {
     client.status = 'end';
-    // Reported with the next tick, after its commands were rejected.
+    // ioredis reports it with the next tick, after it has rejected its commands.
     expect(isClosed()).to.equal(false);
     client.emit('end');
     await turn();
@@ -148,7 +148,7 @@ describe('an ioredis client that detects failovers', () => {
     expect([client.connects, isClosed()]).to.deep.equal([2, false]);
   });
 
-  it('is left alone when it ends after it was connected or closed, and to its own listener that connects it', async () => {
+  it('is left alone when it ends after it was connected or closed, and to its own listener that connects it; no other is listened to', async () => {
     for (const status of ['connect', 'close', 'manuallyClosing', 'its own listener']) {
       start();
       const isOwn = status === 'its own listener';
@@ -159,9 +159,6 @@ describe('an ioredis client that detects failovers', () => {
       await turn();
       expect([client.connects, isClosed()], status).to.deep.equal(isOwn ? [1, false] : [0, true]);
     }
-  });
-
-  it('is listened to, and no other', () => {
     for (const options of [{}, { sentinels: [{}] }, { sentinels: [{}], failoverDetector: false }]) {
       const other = Object.assign(new FakeIoredis(), { options });
       ioredisConnection(other);
