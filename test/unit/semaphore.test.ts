@@ -31,17 +31,16 @@ describe('setLimit, setRate, adopt and revoke', () => {
   });
 
   it('reject where the backend cannot do it', async () => {
-    const { clock, semaphore: plain } = stubFixture();
-    for (const [method, run] of [
-      ['setLimit', () => plain.setLimit(2)],
-      ['addPermits', () => plain.addPermits(2)],
-      ['adopt', () => plain.adopt(HANDED_OVER)],
-      ['revoke', () => plain.revoke('other.1')],
-    ] as const) {
-      const call = watch<unknown>(clock, run());
-      await clock.advance(0);
-      expect(call.error, method).to.be.instanceOf(BackendError);
-      expect(String(call.error)).to.include(`this backend has no ${method}`);
+    const { semaphore: plain } = stubFixture();
+    for (const [method, run] of Object.entries<() => Promise<unknown>>({
+      setLimit: () => plain.setLimit(2),
+      addPermits: () => plain.addPermits(2),
+      adopt: () => plain.adopt(HANDED_OVER),
+      revoke: () => plain.revoke('other.1'),
+    })) {
+      const error = await reasonOf(run());
+      expect(error, method).to.be.instanceOf(BackendError);
+      expect(String(error)).to.include(`this backend has no ${method}`);
     }
   });
 
@@ -72,11 +71,9 @@ describe('setLimit, setRate, adopt and revoke', () => {
       throw new Error('ECONNREFUSED');
     };
     backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
-    const calls = [
-      watch<unknown>(clock, semaphore.setLimit(2)),
-      watch<unknown>(clock, semaphore.setRate(undefined)),
-      watch<unknown>(clock, semaphore.inspect()),
-    ];
+    const calls = [semaphore.setLimit(2), semaphore.setRate(undefined), semaphore.inspect()].map(
+      (call: Promise<unknown>) => watch(clock, call),
+    );
     await clock.advance(20);
     const triesBefore = tries;
     const closing = watch(clock, semaphore.close());

@@ -135,15 +135,14 @@ describe('the progress that a waiting request hears of', () => {
   });
 
   it('is heard no longer than it waits: a listener may refer to its own handle', async () => {
-    const handles: WeakRef<object>[] = [];
-    const job = async (): Promise<void> => {
+    const job = async (): Promise<WeakRef<object>> => {
       const handle: Handle = await semaphore.acquire({ onWaiting: () => void handle });
       // Once it is renewed, the lease holds its handle weakly.
       await handle.extend();
-      handles.push(new WeakRef(handle));
+      return new WeakRef(handle);
     };
-    await job();
-    await collectUntil(() => handles.every((ref) => ref.deref() === undefined));
+    const ref = await job();
+    await collectUntil(() => ref.deref() === undefined);
   });
 });
 
