@@ -1,17 +1,12 @@
 import { assert, type IAsyncProperty, type Parameters } from 'fast-check';
 
-/** What a failed run prints as `seed` and `path`, to be set again as environment variables. */
+/** A failed run prints `seed` and `path`, to be set again as environment variables. */
 const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS } = process.env;
 
-/**
- * The seed of a run that asks for no other: a newcomer's run is everybody's run. `fresh`: another
- * one each time.
- */
+/** The seed of a run without REDSEM_SEED is always the same; `fresh` is another each time. */
 const FIXED_SEED = 14;
 
-/**
- * `runs`: of a property, unless REDSEM_RUNS says otherwise; fresh seeds get thirty times as many.
- */
+/** `runs`: unless REDSEM_RUNS says otherwise; fresh seeds get thirty times as many. */
 export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
   const parameters: Parameters<T> = {
     numRuns: Number(REDSEM_RUNS ?? (REDSEM_SEED === 'fresh' ? 30 * runs : runs)),

@@ -6,6 +6,7 @@ import { leastRights } from '../../verification/support/least-rights.js';
 import { ROOT } from './run-program.js';
 
 const pages = new Map(readPages().map(({ path, text }) => [path, text]));
+const NAMED_FILE = /`((?:test|verification|src|examples|benchmarks)\/[\w./-]+\w)`/g;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** The cells of each line of a table, header and rule left out. */
@@ -69,19 +70,15 @@ describe('tables of the docs', () => {
     expect(new Set(used)).to.deep.equal(new Set(targets.keys()));
     for (const target of targets.values()) expect(target).to.match(/\/blob\/[0-9a-f]{40}\/src\//);
   });
+});
 
-  it('name files that exist where they say where each promise is proven', () => {
-    const page = read('docs/evidence/where-each-promise-is-proven.md');
-    const [table = ''] = page.split('## Dropped on purpose');
-    const rows = [...table.matchAll(/^\| `([^`|]+)` *\| ([^|]+?) *\|/gm)];
-    expect(rows.length).to.be.above(200);
-    const named = rows.flatMap(([, then = '', now = '']) =>
-      now === 'the same'
-        ? [then]
-        : [...now.matchAll(/`([^`]+\.test\.ts)`/g)].map(([, path = '']) => path),
-    );
-    expect(named.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([]);
-  });
+it('the docs name in backquotes only files that are there', () => {
+  const prose = [...pages.values()].map((text) => text.replaceAll(/^```.*?^```$/gms, ''));
+  const named = prose.flatMap((text) =>
+    [...text.matchAll(NAMED_FILE)].map(([, name = '']) => name),
+  );
+  expect(named).to.have.length.above(100);
+  expect(named.filter((name) => !existsSync(join(ROOT, name)))).to.deep.equal([]);
 });
 
 /** A question of a newcomer, the section that answers it, and words of the answer. */

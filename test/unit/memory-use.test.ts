@@ -20,10 +20,7 @@ describe('a handle without a reference', () => {
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
-  /**
-   * Taken and looked at, before or after its first extension: from then on its holder alone keeps
-   * it.
-   */
+  /** A look at a handle before or after its first extension, which ends all other references. */
   async function dropped<T>(
     look: (handle: Handle) => T,
     wait = 400,
@@ -39,7 +36,7 @@ describe('a handle without a reference', () => {
     const warnings = await warningsDuring(async () => {
       const [ref] = await dropped(look);
       await collectUntil(() => ref.deref() === undefined);
-      // A listener of its collection is called later.
+      // The listener of a collection is called later.
       await collectOften();
     });
     return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
@@ -78,22 +75,23 @@ describe('a handle without a reference', () => {
 });
 
 describe('unused objects take no memory', () => {
-  it('a prefix and a clock', async () => {
+  it('a prefix and a clock are collected', async () => {
     const backend = new StubBackend({ pushes: true });
+    const gone: WeakRef<object>[] = [];
+    const note = <T extends object>(object: T): T => {
+      gone.push(new WeakRef(object));
+      return object;
+    };
     // The stub's list of listeners would keep them.
-    const inboxes: WeakRef<object>[] = [];
-    const results: WeakRef<object>[] = [];
     backend.listen = (_client, _prefix, listener) => {
-      inboxes.push(new WeakRef(listener));
-      // An end that gives something, as that of a client may.
-      const result = {};
-      results.push(new WeakRef(result));
-      const end: Promise<unknown> = Promise.resolve(result);
+      note(listener);
+      // The end of a client may give a value.
+      const end: Promise<unknown> = Promise.resolve(note({}));
       return { close: () => end as Promise<void> };
     };
     for (const prefix of ['one', 'two']) await waitInVain(backend, prefix);
-    const clock = useOnce(backend);
-    const gone = [...inboxes, ...results, clock];
+    const useOnce = (clock: ManualClock) => new Semaphore(backend, 'jobs', { limit: 1, clock });
+    expect(useOnce(note(new ManualClock())).limit).to.equal(1);
     expect(gone).to.have.length(5);
     await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
   });
@@ -104,31 +102,10 @@ describe('unused objects take no memory', () => {
     await backend.clock.advance(0);
     await semaphore.close();
     await refused;
-    // Timers must be over as well.
+    // Timers would keep it, too.
     await backend.clock.advance(60_000);
     backend.acquires.length = 0;
     backend.releases.length = 0;
-  }
-
-  it('a permit that its holder has extended', async () => {
-    const backend = new StubBackend();
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-    const extendOnce = async (): Promise<WeakRef<Handle>> => {
-      const handle = await semaphore.acquire();
-      await handle.extend();
-      await handle.release();
-      return new WeakRef(handle);
-    };
-    const gone = await extendOnce();
-    await collectUntil(() => gone.deref() === undefined);
-    await semaphore.close();
-  });
-
-  function useOnce(backend: StubBackend): WeakRef<object> {
-    const clock = new ManualClock();
-    expect(new Semaphore(backend, 'jobs', { limit: 1, clock }).limit).to.equal(1);
-    return new WeakRef(clock);
   }
 });
 

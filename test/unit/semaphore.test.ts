@@ -23,7 +23,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   beforeEach(() => {
     backend = new StubBackend();
-    // A backend need not know which errors are worth another try: then all are.
+    // A backend need not know the errors that are worth another try: then all errors are.
     delete backend.isRetryable;
     backend.setLimit = async () => onSetLimit();
     backend.setRate = async () => onSetLimit();
@@ -31,17 +31,16 @@ describe('setLimit, setRate, adopt and revoke', () => {
   });
 
   it('reject where the backend cannot do it', async () => {
-    const { clock, semaphore: plain } = stubFixture();
-    for (const [method, run] of [
-      ['setLimit', () => plain.setLimit(2)],
-      ['addPermits', () => plain.addPermits(2)],
-      ['adopt', () => plain.adopt(HANDED_OVER)],
-      ['revoke', () => plain.revoke('other.1')],
-    ] as const) {
-      const call = watch<unknown>(clock, run());
-      await clock.advance(0);
-      expect(call.error, method).to.be.instanceOf(BackendError);
-      expect(String(call.error)).to.include(`this backend has no ${method}`);
+    const { semaphore: plain } = stubFixture();
+    for (const [method, run] of Object.entries<() => Promise<unknown>>({
+      setLimit: () => plain.setLimit(2),
+      addPermits: () => plain.addPermits(2),
+      adopt: () => plain.adopt(HANDED_OVER),
+      revoke: () => plain.revoke('other.1'),
+    })) {
+      const error = await reasonOf(run());
+      expect(error, method).to.be.instanceOf(BackendError);
+      expect(String(error)).to.include(`this backend has no ${method}`);
     }
   });
 
@@ -51,13 +50,14 @@ describe('setLimit, setRate, adopt and revoke', () => {
       [() => new Promise<never>(() => {}), /no reply/],
     ] as const) {
       onSetLimit = answer;
-      const start = backend.clock.monotonic();
+      const end = backend.clock.monotonic() + PATIENCE;
       const setting = watch(backend.clock, semaphore.setLimit(2));
       await backend.clock.advance(PATIENCE);
-      expect((setting.at ?? 0) - start).to.equal(PATIENCE);
-      expect(setting.error).to.be.instanceOf(BackendError);
-      expect(String(setting.error)).to.include('setting the limit of "jobs" failed');
-      expect(String((setting.error as BackendError).cause)).to.match(why);
+      const { at, error } = setting;
+      expect(at).to.equal(end);
+      expect(error).to.be.instanceOf(BackendError);
+      expect(String(error)).to.include('setting the limit of "jobs" failed');
+      expect(String((error as BackendError).cause)).to.match(why);
     }
     await backend.clock.advance(PATIENCE);
     expect(backend.clock.timers).to.equal(0);
@@ -71,11 +71,9 @@ describe('setLimit, setRate, adopt and revoke', () => {
       throw new Error('ECONNREFUSED');
     };
     backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
-    const calls = [
-      watch<unknown>(clock, semaphore.setLimit(2)),
-      watch<unknown>(clock, semaphore.setRate(undefined)),
-      watch<unknown>(clock, semaphore.inspect()),
-    ];
+    const calls = [semaphore.setLimit(2), semaphore.setRate(undefined), semaphore.inspect()].map(
+      (call: Promise<unknown>) => watch(clock, call),
+    );
     await clock.advance(20);
     const triesBefore = tries;
     const closing = watch(clock, semaphore.close());
@@ -101,7 +99,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     await backend.clock.advance(1000);
     expect(adopted).to.have.length(2);
     expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
-    // Once that clock is known; two clocks may run 10 ms apart between two replies.
+    // The first reply shows that clock; two clocks may run 10 ms apart between two replies.
     expect(adopted[0]?.notAfter).to.equal(undefined);
     expect(adopted[1]?.notAfter).to.be.closeTo(start + PATIENCE + 10, 0.01);
     expect(adopting.value).to.include({ fencingToken: 7, held: true });
@@ -114,37 +112,36 @@ describe('setLimit, setRate, adopt and revoke', () => {
 });
 
 describe('close beside an adopt', () => {
-  for (const [what, silent] of [
-    ['waits for it, and until its ticket is given back', false],
-    ['ends after 5 s where that is silent', true],
-  ] as const) {
-    it(what, async () => {
-      const adopted = later<void>();
-      const backend = Object.assign(new StubBackend(), {
-        adopt: async ({ id }: AdoptCall) => {
-          await adopted.promise;
-          const ticket = { slots: [0], fencingToken: 7, before: id };
-          return { serverTime: backend.serverTime, grants: [], ticket };
-        },
-      });
-      const { clock, semaphore } = stubFixture({}, backend);
-      const adopting = watch(clock, semaphore.adopt(HANDED_OVER));
-      await clock.advance(0);
-      const released = later<void>();
-      backend.onRelease = (call) => released.promise.then(() => backend.released(call));
-      const closing = watch(clock, semaphore.close());
-      await clock.advance(PATIENCE - 1);
-      expect([closing.done, backend.givenBack]).to.deep.equal([false, []]);
-      if (!silent) {
-        adopted.resolve();
+  for (const silent of [false, true]) {
+    it(
+      silent ? 'ends after 5 s where that is silent' : 'waits until its ticket is given back',
+      async () => {
+        const [adopted, released] = [later<void>(), later<void>()];
+        const backend = Object.assign(new StubBackend(), {
+          adopt: async ({ id }: AdoptCall) => {
+            await adopted.promise;
+            const ticket = { slots: [0], fencingToken: 7, before: id };
+            return { serverTime: backend.serverTime, grants: [], ticket };
+          },
+        });
+        backend.onRelease = (call) => released.promise.then(() => backend.released(call));
+        const { clock, semaphore } = stubFixture({}, backend);
+        const adopting = watch(clock, semaphore.adopt(HANDED_OVER));
         await clock.advance(0);
-        expect(adopting.error).to.be.instanceOf(ClosedError);
-        expect([closing.done, backend.givenBack.length]).to.deep.equal([false, 1]);
-        released.resolve();
-      }
-      await clock.advance(silent ? 1 : 0);
-      expect([closing.done, closing.error, clock.timers]).to.deep.equal([true, undefined, 0]);
-    });
+        const closing = watch(clock, semaphore.close());
+        await clock.advance(PATIENCE - 1);
+        expect([closing.done, backend.givenBack]).to.deep.equal([false, []]);
+        if (!silent) {
+          adopted.resolve();
+          await clock.advance(0);
+          expect(adopting.error).to.be.instanceOf(ClosedError);
+          expect([closing.done, backend.givenBack.length]).to.deep.equal([false, 1]);
+          released.resolve();
+        }
+        await clock.advance(silent ? 1 : 0);
+        expect([closing.done, closing.error, clock.timers]).to.deep.equal([true, undefined, 0]);
+      },
+    );
   }
 });
 
@@ -154,38 +151,28 @@ describe('warnings of a semaphore', () => {
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
-    it(`are of ${what}, looked for once, at the first listener`, async () => {
-      const findHazard = fake(async (): Promise<string | undefined> => look?.());
-      const backend = Object.assign(new StubBackend(), look && { findHazard });
-      const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-      await backend.clock.advance(0);
-      expect(findHazard.callCount).to.equal(0);
+    it(`are of ${what}: the semaphore looks once, and listens from its first listener until its close [P8]`, async () => {
+      const [findHazard, end] = [fake(async (): Promise<string | undefined> => look?.()), fake()];
+      const onHazard = fake.returns(end);
+      const backend = Object.assign(new StubBackend(), { onHazard }, look && { findHazard });
+      const counts = async (): Promise<number[]> => {
+        await backend.clock.advance(0);
+        return [findHazard, onHazard, end].map(({ callCount }) => callCount);
+      };
+      const [semaphore, other] = [1, 2].map(() => new Semaphore(backend, 'jobs', { limit: 1 }));
+      expect(await counts()).to.deep.equal([0, 0, 0]);
       const warnings: unknown[] = [];
-      semaphore.on('warning', (warning) => warnings.push(warning)).on('warning', () => {});
-      await backend.clock.advance(0);
-      expect(findHazard.callCount).to.equal(look === undefined ? 0 : 1);
+      semaphore?.on('warning', (warning) => warnings.push(warning)).on('warning', () => {});
+      const looks = look === undefined ? 0 : 1;
+      expect(await counts()).to.deep.equal([looks, 1, 0]);
       expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
+      for (const each of [semaphore, other]) {
+        await each?.close();
+        each?.on('warning', () => {});
+      }
+      expect(await counts()).to.deep.equal([looks, 1, 1]);
     });
   }
-
-  it('of hazards come from the first listener until it is closed [P8]', async () => {
-    const calls: string[] = [];
-    const backend = Object.assign(new StubBackend(), {
-      onHazard: () => {
-        calls.push('listen');
-        return () => void calls.push('end');
-      },
-      findHazard: async () => void calls.push('find'),
-    });
-    for (const listens of [true, false]) {
-      const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-      if (listens) semaphore.on('warning', () => {});
-      await semaphore.close();
-      semaphore.on('warning', () => {});
-      await backend.clock.advance(0);
-    }
-    expect(calls).to.deep.equal(['listen', 'find', 'end']);
-  });
 
   it('are of another limit once, and once more after setLimit, but not after a refused change', async () => {
     const backend = Object.assign(new StubBackend(), {

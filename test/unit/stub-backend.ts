@@ -23,26 +23,21 @@ export interface Noted<Call> {
   readonly call: Call;
 }
 
-/** How far the stub's server clock is from the local one. */
+type Answer<Call, Reply> = (call: Call, index: number) => Reply | Promise<Reply>;
+
+/** From the local clock to the clock of the stub's server. */
 const OFFSET = 5_000_000;
 
-/**
- * A backend whose every answer a test decides; without that, permits are never free and tickets
- * live.
- */
+/** A test decides each answer; by default, no permit is ever free, and tickets live. */
 export class StubBackend implements Backend {
   readonly clock: ManualClock = new ManualClock(1_700_000_000_000);
   readonly acquires: Noted<AcquireCall>[] = [];
   readonly extends: Noted<ExtendCall>[] = [];
   readonly releases: Noted<ReleaseCall>[] = [];
-  /** Calls of the port, each of which may name several semaphores. */
+  /** Calls of the port; a call may name several semaphores. */
   readonly portCalls = { acquire: 0, extend: 0, release: 0 };
   readonly listeners: GrantListener[] = [];
   closedListeners = 0;
-  onAcquire: (call: AcquireCall, index: number) => AcquireReply | Promise<AcquireReply>;
-  onExtend: (call: ExtendCall, index: number) => ExtendReply | Promise<ExtendReply>;
-  onRelease: (call: ReleaseCall, index: number) => ReleaseReply | Promise<ReleaseReply>;
-  onInspect: (call: InspectCall) => Promise<InspectReply>;
   isRetryable?: (error: unknown) => boolean = () => true;
   listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
   #arrivals = 0;
@@ -51,12 +46,13 @@ export class StubBackend implements Backend {
   readonly #names = new Map<string, string>();
 
   constructor(options: { pushes: boolean } = { pushes: false }) {
-    this.onAcquire = (call) => this.allQueued(call);
-    this.onExtend = (call) => this.extended(call);
-    this.onRelease = (call) => this.released(call);
-    this.onInspect = () => never();
     if (options.pushes) this.listen = (_client, _prefix, listener) => this.#listen(listener);
   }
+
+  onAcquire: Answer<AcquireCall, AcquireReply> = (call) => this.allQueued(call);
+  onExtend: Answer<ExtendCall, ExtendReply> = (call) => this.extended(call);
+  onRelease: Answer<ReleaseCall, ReleaseReply> = (call) => this.released(call);
+  onInspect: (call: InspectCall) => Promise<InspectReply> = () => never();
 
   get serverTime(): number {
     return this.clock.monotonic() + OFFSET;
@@ -64,28 +60,30 @@ export class StubBackend implements Backend {
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     this.portCalls.acquire += 1;
-    return Promise.all(calls.map((call) => this.#acquire(call)));
+    const copies = calls.map((call) => {
+      // Copies, because requests get their place later.
+      const requests = call.requests.map(({ id, permits, wait, arrival }) => {
+        this.#names.set(id, call.key.name);
+        return { id, permits, wait, arrival };
+      });
+      return { ...call, requests };
+    });
+    return this.#answers(copies, this.acquires, (call, index) => this.onAcquire(call, index));
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
     this.portCalls.extend += 1;
-    const note = (call: ExtendCall) => this.extends.push(this.#noted(call)) - 1;
-    return Promise.all(calls.map(async (call) => this.onExtend(call, note(call))));
+    return this.#answers(calls, this.extends, (call, index) => this.onExtend(call, index));
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
     this.portCalls.release += 1;
-    const note = (call: ReleaseCall) => this.releases.push(this.#noted(call)) - 1;
-    return Promise.all(calls.map(async (call) => this.onRelease(call, note(call))));
+    return this.#answers(calls, this.releases, (call, index) => this.onRelease(call, index));
   }
 
-  async #acquire(call: AcquireCall): Promise<AcquireReply> {
-    // A copy, for requests get their place later.
-    const requests = call.requests.map(({ id, permits, wait, arrival }) => {
-      this.#names.set(id, call.key.name);
-      return { id, permits, wait, arrival };
-    });
-    return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
+  #answers<C, R>(calls: readonly C[], noted: Noted<C>[], answer: Answer<C, R>): Promise<R[]> {
+    const at = this.clock.monotonic();
+    return Promise.all(calls.map(async (call) => answer(call, noted.push({ at, call }) - 1)));
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
@@ -161,7 +159,7 @@ export class StubBackend implements Backend {
     for (const listener of this.listeners) listener.onGrants(grants, this.#nameOf(grants[0]?.id));
   }
 
-  /** The semaphore that asked for it. */
+  /** The name of the semaphore whose request has this id. */
   #nameOf(id: string | undefined): string {
     return this.#names.get(id ?? '') ?? '';
   }
@@ -180,10 +178,6 @@ export class StubBackend implements Backend {
       },
     };
   }
-
-  #noted<Call>(call: Call): Noted<Call> {
-    return { at: this.clock.monotonic(), call };
-  }
 }
 
 /** The reply of a server that hangs. */
@@ -191,10 +185,9 @@ export function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
 
-/** The outcome of a promise, without an unhandled rejection. */
+/** The outcome of a promise, and its time by the clock. */
 export interface Watched<T> {
   readonly done: boolean;
-  /** When it settled by the clock. */
   readonly at: number | undefined;
   readonly value: T | undefined;
   readonly error: unknown;

@@ -21,7 +21,7 @@ export function stubFixture(
   return { backend, clock, semaphore, acquire };
 }
 
-/** The same with one permit held. */
+/** Such a semaphore, and a permit that it holds. */
 export async function heldFixture(
   options: Partial<SemaphoreOptions> = {},
   stub: StubBackend = new StubBackend(),
@@ -34,7 +34,7 @@ export async function heldFixture(
   return { ...fixture, handle, losses: lossesOf(handle, clock) };
 }
 
-/** The same with a subscription that works, and one request that waits. */
+/** Such a semaphore with a subscription that works, and a request that waits. */
 export async function listeningFixture(options: Partial<SemaphoreOptions> = {}) {
   const fixture = stubFixture(options, pushing());
   const { backend, clock, acquire } = fixture;
@@ -48,7 +48,7 @@ export async function listeningFixture(options: Partial<SemaphoreOptions> = {}) 
 /** Handles that are garbage collected give a warning. */
 const kept: Handle[] = [];
 
-/** When a handle was lost, and why. */
+/** The times and errors of the losses of a handle. */
 export function lossesOf(handle: Handle, clock: ManualClock): [number, HandleLostError][] {
   const losses: [number, HandleLostError][] = [];
   handle.on('lost', (error) => losses.push([clock.monotonic(), error]));
@@ -61,8 +61,8 @@ export function gaps(times: readonly number[]): number[] {
 
 /** A promise that the test settles. */
 export function later<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: unknown) => void = () => {};
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
   const promise = new Promise<T>((onValue, onError) => {
     resolve = onValue;
     reject = onError;
@@ -81,9 +81,4 @@ export function firstCallLate(
     const first = backend.acquires[0]?.call;
     if (first !== undefined) resolve(reply(first));
   };
-}
-
-/** Lets promises settle while no timer of the clock runs. */
-export async function promisesSettle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { expect } from 'chai';
 import { describeStarted, noServer } from '../../test/support/require-server.js';
 import { ROOT } from '../../test/tooling/run-program.js';
@@ -7,7 +6,6 @@ import { modulesOf, needPackages } from '../package/folder-packages.js';
 import { clientPackages, readPages, samplesOf } from './markdown-samples.js';
 import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from './reader-projects.js';
 
-const NAMED_FILE = /`((?:test|verification|src|examples|benchmarks)\/[\w./-]+\w)`/g;
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
 const textOf = (path: string): string => pages.find((page) => page.path === path)?.text ?? '';
@@ -151,17 +149,4 @@ describeStarted(SUITE, noServer(), start, (projects) => {
       });
     }
   });
-});
-
-/**
- * Links are checked where the site is built; the left column of the list names files that are gone.
- */
-it('files that the docs name in backquotes are there', () => {
-  const current = pages.filter(({ path }) => !path.endsWith('where-each-promise-is-proven.md'));
-  const named = current.flatMap(({ path, text }) => {
-    const prose = text.replaceAll(/^```.*?^```$/gms, '');
-    return [...prose.matchAll(NAMED_FILE)].map(([, name = '']) => ({ path, name }));
-  });
-  expect(named).to.have.length.above(100);
-  expect(named.filter(({ name }) => !existsSync(join(ROOT, name)))).to.deep.equal([]);
 });

@@ -5,8 +5,6 @@ import { BackendError, Semaphore } from '../../../src/index.js';
 import { StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN } from '../stub-fixture.js';
 
-const OPTIONS = { limit: 5, ttl: 3000, retry: PLAIN };
-
 const damaged = new Error('WRONGTYPE');
 
 /** A damaged semaphore is an error that stays. */
@@ -18,7 +16,8 @@ function granting(): StubBackend {
 }
 
 function semaphores(backend: StubBackend, count: number): Semaphore[] {
-  return Array.from({ length: count }, (_, i) => new Semaphore(backend, `s${i}`, OPTIONS));
+  const options = { limit: 5, ttl: 3000, retry: PLAIN };
+  return Array.from({ length: count }, (_, i) => new Semaphore(backend, `s${i}`, options));
 }
 
 describe('a batcher', () => {
@@ -26,9 +25,9 @@ describe('a batcher', () => {
     const backend = new StubBackend();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
-    const one = new Semaphore(backend, 's', OPTIONS);
-    const asking = Array.from({ length: 2500 }, () => one.acquire());
-    asking.push(...semaphores(backend, 250).map((each) => each.acquire()));
+    const all = semaphores(backend, 251);
+    const several = all.slice(0, 1).flatMap((one) => Array.from({ length: 2500 }, () => one));
+    const asking = [...several, ...all.slice(1)].map((one) => one.acquire());
     await backend.clock.advance(0);
     const sizes = () => backend.acquires.map(({ call }) => call.requests.length);
     const hundred = Array.from({ length: 100 }, () => 1);
@@ -39,8 +38,7 @@ describe('a batcher', () => {
     expect(rest.filter((size) => size > 1)).to.deep.equal([1000, 500]);
     expect(rest.filter((size) => size === 1)).to.have.length(150);
     expect(backend.portCalls.acquire).to.equal(3 + 3);
-    for (const handle of handles) void handle.release();
-    await backend.clock.advance(0);
+    await Promise.all(handles.map((handle) => handle.release()));
   });
 
   it('renews at most 500 tickets a call, of at most 100 semaphores', async () => {
@@ -52,31 +50,24 @@ describe('a batcher', () => {
     await Promise.all(handles.map((handle) => handle.extend()));
     const renewed = backend.extends.flatMap(({ call }) => call.ids);
     expect([renewed.length, new Set(renewed).size]).to.deep.equal([650, 650]);
-    // 100 semaphores of 5 tickets, as many of one, and 50 of one.
+    // Calls of 100 semaphores with 5 tickets each, of 100 with a ticket each, and of 50.
     expect(backend.portCalls.extend - before).to.equal(3);
     await Promise.all(handles.map((handle) => handle.release()));
   });
 
-  it('sends a lone call in the turn in which it is made', () => {
-    const backend = new StubBackend();
-    const [one] = semaphores(backend, 1);
-    void one?.acquire(10).catch(() => undefined);
-    return new Promise<void>((resolve) => {
-      process.nextTick(() => {
-        expect(backend.portCalls.acquire).to.equal(1);
-        resolve(backend.clock.advance(20));
-      });
-    });
-  });
-
-  it('is not held up by fake ticks that never come', async () => {
+  it('sends a lone call in the turn in which it is made, and waits for no fake ticks that never come', async () => {
     const backend = granting();
     const [one] = semaphores(backend, 1);
+    const first = one?.acquire();
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    expect(backend.portCalls.acquire).to.equal(1);
     const fake = useFakeTimers({ toFake: ['nextTick'] });
-    const first = one?.acquire(10);
+    const second = one?.acquire(10);
     fake.restore();
-    for (const handle of await Promise.all([first, one?.acquire(10)])) await handle?.release();
-    expect(backend.portCalls).to.include({ acquire: 1, release: 2 });
+    const handles = await Promise.all([first, second, one?.acquire(10)]);
+    expect(backend.portCalls.acquire).to.equal(2);
+    for (const handle of handles) await handle?.release();
+    expect(backend.portCalls.release).to.equal(3);
   });
 
   it('leaves the room of a damaged semaphore to its neighbours', async () => {

@@ -34,55 +34,44 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('is shared by all waiters, stays open 10 s after the last, and keeps no process alive', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
+  it('is shared by all waiters, stays open 10 s after the last, a second while it connects, and keeps no process alive', async () => {
+    const stub = pushing();
+    const opened = spy(stub, 'listen');
+    const { backend, clock, semaphore, acquire } = stubFixture({}, stub);
+    const counts = () => [opened.callCount, backend.closedListeners, clock.timers];
+    for (let wait = 0; wait < 3; wait += 1) {
+      acquire(100);
+      await clock.advance(1000);
+    }
+    expect(counts()).to.deep.equal([1, 0, 1]);
+    await clock.advance(100);
+    expect(counts()).to.deep.equal([1, 1, 0]);
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
     watch(clock, other.acquire(5000));
     acquire(100);
-    await clock.advance(0);
+    await clock.advance(200);
     backend.setHealth(true);
-    await clock.advance(9000);
+    await clock.advance(14_000);
     acquire(100);
     const schedule = spy(clock, 'schedule');
     await clock.advance(10_099);
     // The timer that is set keeps no process alive.
     expect(schedule.args.at(-1)?.slice(2)).to.deep.equal([false]);
-    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([1, 0]);
+    expect(counts()).to.deep.equal([2, 1, 1]);
     await clock.advance(1);
-    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 1]);
-    expect(clock.timers).to.equal(0);
+    expect(counts()).to.deep.equal([2, 2, 0]);
+    acquire(100);
+    await clock.advance(200);
+    backend.setHealth(false);
+    await clock.advance(0);
+    expect(counts()).to.deep.equal([3, 3, 0]);
     backend.acquires.splice(0);
     acquire(60_000);
     await clock.advance(70);
     expect(gaps(backend.tries)).to.deep.equal([10, 20, 40]);
     backend.setHealth(true);
     await semaphore.close();
-    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 2]);
-  });
-
-  it('that is still connecting is kept for the next waiter, for a second at most', async () => {
-    const stub = pushing();
-    const opened = spy(stub, 'listen');
-    const { backend, clock, acquire } = stubFixture({}, stub);
-    for (let wait = 0; wait < 3; wait += 1) {
-      acquire(100);
-      await clock.advance(1000);
-    }
-    expect([opened.callCount, backend.closedListeners]).to.deep.equal([1, 0]);
-    await clock.advance(100);
-    expect(backend.closedListeners).to.equal(1);
-    acquire(100);
-    await clock.advance(200);
-    backend.setHealth(true);
-    await clock.advance(9999);
-    expect([opened.callCount, backend.closedListeners]).to.deep.equal([2, 1]);
-    await clock.advance(1);
-    expect([backend.closedListeners, clock.timers]).to.deep.equal([2, 0]);
-    acquire(100);
-    await clock.advance(200);
-    backend.setHealth(false);
-    await clock.advance(0);
-    expect([backend.closedListeners, clock.timers]).to.deep.equal([3, 0]);
+    expect([backend.listeners.length, ...counts()]).to.deep.equal([0, 4, 4, 0]);
   });
 
   for (const how of ['is refused', 'throws'] as const) {
@@ -101,7 +90,7 @@ describe('a subscription', () => {
       const waiting = acquire(12_000);
       await clock.advance(4999);
       expect([opened, backend.listeners.length]).to.deep.equal([1, 0]);
-      // No news of its health makes the polling fast again.
+      // An unchanged health does not make the polling fast again.
       expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
       await clock.advance(1);
       expect(opened).to.equal(2);
@@ -116,7 +105,7 @@ describe('a subscription', () => {
       works = false;
       backend.listeners[0]?.onFailed?.();
       await clock.advance(30_000);
-      expect([opened, clock.timers], 'nobody waits').to.deep.equal([3, 0]);
+      expect([opened, clock.timers], 'no request waits').to.deep.equal([3, 0]);
     });
   }
 });
@@ -155,49 +144,41 @@ describe('a pushed grant', () => {
   }
 });
 
-describe('a ticket whose id was granted again, with a later fencing token', () => {
-  it('is lost, and given back, by an extension, not by what messages say, which cost two calls', async () => {
-    const { backend, clock, acquire, handle, losses } = await heldFixture({}, pushing());
-    backend.onAcquire = (call) => backend.allQueued(call);
-    acquire();
-    await clock.advance(0);
-    for (let i = 0; i < 100; i++) backend.push(handle.id);
-    await clock.advance(0);
-    for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
-    await clock.advance(0);
-    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
-    expect(backend.extends[0]?.call.fencingTokens).to.deep.equal([handle.fencingToken]);
-    expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
-    backend.onExtend = (call) => backend.extended(call, false);
-    backend.push(handle.id);
-    await clock.advance(0);
-    expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
-    expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
-  });
+it('a ticket whose id was granted again, with a later fencing token, is lost, and given back, by an extension, not by what messages say, which cost two calls', async () => {
+  const { backend, clock, acquire, handle, losses } = await heldFixture({}, pushing());
+  backend.onAcquire = (call) => backend.allQueued(call);
+  acquire();
+  await clock.advance(0);
+  for (let i = 0; i < 100; i++) backend.push(handle.id);
+  await clock.advance(0);
+  for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
+  await clock.advance(0);
+  expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
+  expect(backend.extends[0]?.call.fencingTokens).to.deep.equal([handle.fencingToken]);
+  expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
+  backend.onExtend = (call) => backend.extended(call, false);
+  backend.push(handle.id);
+  await clock.advance(0);
+  expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
+  expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
 });
 
 describe('a grant without a request', () => {
-  const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
-
-  function nobody({ limit }: InspectCall): InspectReply {
+  function empty({ limit }: InspectCall): InspectReply {
     return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
   }
 
-  /** The semaphores that are looked at from now on. */
-  function looks(backend: StubBackend): string[] {
-    const names: string[] = [];
-    backend.onInspect = async (call) => {
-      names.push(call.key.name);
-      return nobody(call);
-    };
-    return names;
+  function interrupt(backend: StubBackend): void {
+    for (const healthy of [false, true]) backend.setHealth(healthy);
   }
 
   it('is left alone when no request of this process can have had its id', async () => {
     const { backend, clock, waiting, id } = await listeningFixture();
     const client = id.split('.')[0] ?? '';
-    const made = ['somebody.1', `${client}.3`, `${client}.01`, `${client}.1.1`, `${client}.1~a.1`];
-    const grants: PushedGrant[] = [...made, '', client].map((one) => ({ ...FAR, id: one }));
+    const made = ['another.1', `${client}.3`, `${client}.01`, `${client}.1.1`, `${client}.1~a.1`];
+    const grants: PushedGrant[] = [...made, '', client].map((one) => {
+      return { id: one, fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
+    });
     for (const listener of backend.listeners) listener.onGrants(grants, 'jobs');
     await clock.advance(1);
     expect([backend.releases, waiting.done]).to.deep.equal([[], false]);
@@ -222,7 +203,7 @@ describe('a grant without a request', () => {
     for (const id of many.slice(1000)) backend.push(id);
     await clock.advance(1);
     expect(new Set(backend.givenBack)).to.have.lengthOf(1500);
-    // One that was served: the server may have older data.
+    // A request that was served: the server may have older data.
     backend.onAcquire = (call) => backend.allGranted(call);
     backend.onRelease = (call) => backend.released(call);
     const served = await semaphore.acquire();
@@ -232,7 +213,7 @@ describe('a grant without a request', () => {
     expect(backend.givenBack.filter((each) => each === served.id)).to.have.lengthOf(2);
   });
 
-  it('is found after an interruption, as are requests that were given up', async () => {
+  it('is found after an interruption, as are requests that were given up, also where a former look got no answer [P5]', async () => {
     const { backend, clock, semaphore, acquire, id } = await listeningFixture();
     backend.onAcquire = (call) => backend.allGranted(call);
     const [held, released] = [await semaphore.acquire(), await semaphore.acquire()];
@@ -241,33 +222,23 @@ describe('a grant without a request', () => {
     acquire(1);
     await clock.advance(10);
     const givenUp = backend.ids.at(-1) ?? '';
+    backend.releases.length = 0;
+    // The stub's inspect never answers.
+    interrupt(backend);
+    await clock.advance(10_000);
+    expect(backend.givenBack).to.deep.equal([]);
     const state = { slots: [0], fencingToken: 1, permits: 1, position: 0, label: '' };
     const times = { expiresIn: 1, heldFor: 1, waitingFor: 1 };
     const entry = (one: string) => ({ id: one, ...state, ...times, ...NO_ORDER });
-    const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
+    const holders = [held.id, released.id, 'another.1', `${held.id}~${released.id}`].map(entry);
     backend.onInspect = async (call) => ({
-      ...nobody(call),
+      ...empty(call),
       holders,
       waiters: [id, givenUp].map(entry),
     });
-    backend.releases.length = 0;
-    backend.setHealth(false);
-    backend.setHealth(true);
+    interrupt(backend);
     await clock.advance(1);
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
-  });
-
-  it('is looked for after the next interruption, too, where a look got no answer [P5]', async () => {
-    const { backend, clock } = await listeningFixture();
-    // The stub's inspect never answers.
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(10_000);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
-    await clock.advance(1);
-    expect(names).to.deep.equal(['jobs']);
   });
 
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
@@ -277,9 +248,12 @@ describe('a grant without a request', () => {
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
     const asking = watch(clock, new Semaphore(backend, 'other', { limit: 1 }).acquire(60_000));
     await clock.advance(0);
-    const names = looks(backend);
-    backend.setHealth(false);
-    backend.setHealth(true);
+    const names: string[] = [];
+    backend.onInspect = async (call) => {
+      names.push(call.key.name);
+      return empty(call);
+    };
+    interrupt(backend);
     gate.resolve();
     await clock.advance(100);
     expect(names).to.include('other');

@@ -82,34 +82,27 @@ describe('an election', () => {
     });
   }
 
-  it('rejects a campaign that a signal, resign or close ends', async () => {
+  it('rejects a campaign that a signal, resign or close ends, and gives back a permit that comes meanwhile', async () => {
     const [leader, other] = [candidate(), candidate()];
+    const resign = (): void => void other.election.resign();
+    subscribe('redsem:grant', resign);
+    const granted = await reasonOf(other.election.campaign());
+    unsubscribe('redsem:grant', resign);
+    await clock.advance(0);
+    expect(await other.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
     await leader.election.campaign();
-    const ended = new AbortController();
-    ended.abort(new Error('before'));
-    expect(await reasonOf(other.election.campaign(ended.signal))).to.equal(ended.signal.reason);
+    const ended = AbortSignal.abort(new Error('before'));
+    expect(await reasonOf(other.election.campaign(ended))).to.equal(ended.reason);
     const resigned = reasonOf(other.election.campaign());
     await clock.advance(0);
     expect(await other.election.resign()).to.equal(false);
-    expect(await resigned)
-      .to.be.instanceOf(DOMException)
-      .with.property('name', 'AbortError');
+    for (const reason of [granted, await resigned])
+      expect(reason).to.be.instanceOf(DOMException).with.property('name', 'AbortError');
     const closed = reasonOf(other.election.campaign());
     await other.election.close();
     expect(await closed).to.be.instanceOf(ClosedError);
+    expect(other.tokens).to.deep.equal([]);
     expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
-  });
-
-  it('gives a permit back that is granted while it resigns', async () => {
-    const { election, tokens } = candidate();
-    const resign = (): void => void election.resign();
-    subscribe('redsem:grant', resign);
-    const reason = await reasonOf(election.campaign());
-    unsubscribe('redsem:grant', resign);
-    expect(reason).to.be.instanceOf(DOMException);
-    await clock.advance(0);
-    expect(tokens).to.deep.equal([]);
-    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
   it('warns when its campaign after a loss fails', async () => {

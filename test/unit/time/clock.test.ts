@@ -3,24 +3,24 @@ import { useFakeTimers } from 'sinon';
 
 import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../../src/time/clock.js';
 import { ManualClock } from '../../../src/time/manual-clock.js';
+import { Wakeup } from '../../../src/time/shared-timer.js';
 import { moment } from '../../support/moment.js';
+import { uncaughtDuring } from '../../support/uncaught.js';
 
-describe('the clock of the process', () => {
-  it('follows fake timers, and fires no timer at once that is longer than Node can wait', () => {
-    const fake = useFakeTimers();
-    const start = instant(systemClock);
-    expect(start.wall).to.equal(fake.now);
-    const fired: number[] = [];
-    for (const delay of [LONGEST_TIMER, 2 ** 31, 2 ** 33, Infinity, 0, -5]) {
-      systemClock.schedule(() => fired.push(delay), delay, false);
-    }
-    systemClock.schedule(() => fired.push(1), 1, true).cancel();
-    fake.tick(LONGEST_TIMER - 1);
-    expect(fired).to.deep.equal([0, -5]);
-    fake.tick(1);
-    expect(fired).to.include(LONGEST_TIMER);
-    expect(elapsedSince(start, systemClock)).to.equal(LONGEST_TIMER);
-  });
+it('the clock of the process follows fake timers, and fires no timer at once that is longer than Node can wait', () => {
+  const fake = useFakeTimers();
+  const start = instant(systemClock);
+  expect(start.wall).to.equal(fake.now);
+  const fired: number[] = [];
+  for (const delay of [LONGEST_TIMER, 2 ** 31, 2 ** 33, Infinity, 0, -5]) {
+    systemClock.schedule(() => fired.push(delay), delay, false);
+  }
+  systemClock.schedule(() => fired.push(1), 1, true).cancel();
+  fake.tick(LONGEST_TIMER - 1);
+  expect(fired).to.deep.equal([0, -5]);
+  fake.tick(1);
+  expect(fired).to.include(LONGEST_TIMER);
+  expect(elapsedSince(start, systemClock)).to.equal(LONGEST_TIMER);
 });
 
 describe('a manual clock', () => {
@@ -52,5 +52,40 @@ describe('a manual clock', () => {
     const order = ran.map(([what, at]) => `${what} ${at}`).join();
     expect(order).to.equal('now 0,a 10,inner 15,b 20,b2 20,c 30');
     expect(clock.timers).to.equal(1);
+  });
+});
+
+describe('wake-ups', () => {
+  it('come up to a quarter of their delay earlier beside another, not otherwise, and ring beside an alarm that throws', async () => {
+    const clock = new ManualClock();
+    const rang: Record<string, number> = {};
+    const wakeup = (name: string) =>
+      new Wakeup(clock, true, () => (rang[name] = clock.monotonic()));
+    wakeup('exact').wakeBy(80, 0);
+    wakeup('in time').wakeAround(106, 0);
+    wakeup('too far').wakeAround(107, 0);
+    await clock.advance(200);
+    expect(rang).to.deep.equal({ exact: 80, 'in time': 80, 'too far': 107 });
+    const bug = new Error('bug');
+    const throwing = new Wakeup(clock, true, () => {
+      throw bug;
+    });
+    for (const one of [wakeup('before'), throwing, wakeup('after')]) one.wakeBy(205, 200);
+    wakeup('later').wakeBy(210, 200);
+    expect(await uncaughtDuring(() => clock.advance(10))).to.deep.equal([bug]);
+    expect(rang).to.include({ before: 205, after: 205, later: 210 });
+  });
+
+  it('ring in time beside a fake timer that is gone', async () => {
+    const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const now = systemClock.monotonic();
+    const left = new Wakeup(systemClock, true, () => undefined);
+    left.wakeBy(now + 1, now);
+    fake.restore();
+    const rang = new Promise<void>((resolve) => {
+      new Wakeup(systemClock, true, resolve).wakeBy(now + 2, now);
+    });
+    await rang;
+    expect(left.at).to.equal(Infinity);
   });
 });

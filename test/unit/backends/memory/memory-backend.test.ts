@@ -12,7 +12,7 @@ const requests = [{ id: 'a.1', permits: 1, wait: false, arrival: undefined }];
 const caller = { client: 'a', notAfter: undefined };
 const keyOf = (name: string) => ({ key: { prefix: 'p', name }, limit: 1 });
 
-// What calls do is in test/scripts, for both backends.
+// test/scripts has the effects of calls, for both backends.
 describe('memory backend', () => {
   let clock: ManualClock;
   let backend: MemoryBackend;
@@ -35,23 +35,18 @@ describe('memory backend', () => {
     for (let i = 0; i < 3000; i += 1) await call(`${start} ${i}`);
   }
 
-  it('ignores steps of the wall clock', async () => {
+  it('ignores steps of the wall clock, and hands out copies, so that no caller can change its state', async () => {
     await take('jobs', 1000);
     clock.stepWall(DAY);
-    expect((await backend.inspect(keyOf('jobs'))).held).to.equal(1);
+    const { holders } = await backend.inspect(keyOf('jobs'));
+    (holders[0]?.slots as number[] | undefined)?.push(98);
+    expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
     clock.stepWall(-2 * DAY);
     await clock.advance(1000);
     expect((await backend.inspect(keyOf('jobs'))).held).to.equal(0);
   });
 
-  it('hands out copies, so that no caller can change its state', async () => {
-    await take('jobs', 1000);
-    const { holders } = await backend.inspect(keyOf('jobs'));
-    (holders[0]?.slots as number[] | undefined)?.push(98);
-    expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
-  });
-
-  // As new names are used.
+  // The backend forgets names as new names are used.
   for (const [what, use, life] of [
     ['expired tickets', (name: string) => take(name, 1000), 1000],
     ['a limit that was stored a day ago', setLimit, DAY],
@@ -85,7 +80,7 @@ describe('memory backend', () => {
     }
     await take('held', 2 * DAY);
     await take('rated', 1000);
-    /** What is stored at that time after the last of this. */
+    /** The limits and rates that are stored at that time. */
     const stored = async (time: number): Promise<string> => {
       clock.stall(time - clock.monotonic());
       const known: string[] = [];
@@ -108,21 +103,21 @@ describe('memory backend', () => {
   it('keeps the rate of keys while it counts, and no longer, though no new key is used', async () => {
     const rate = { permits: 1, per: 1000 };
     const keyed = new KeyedSemaphore(backend, { limit: 1, rate });
-    // It says that it is experimental.
+    // queryObjects warns that it is experimental.
     stub(process, 'emitWarning');
     let maps = 0;
     for (let i = 0; i < 2100; i += 1) {
       if (i === 1100) maps = queryObjects(Map, { format: 'count' });
       await keyed.use(`key ${i}`, async () => {});
     }
-    // The first 1000 keep theirs. A semaphore with an empty queue has several.
+    // The first 1000 keys keep their maps. A semaphore with an empty queue has several maps.
     const added = queryObjects(Map, { format: 'count' }) - maps;
     expect(added, 'maps of 1000 keys').to.be.below(500);
     expect(backend.size).to.equal(2100);
-    // What was used of the rate is known.
+    // The backend knows the use of the rate.
     expect(await keyed.tryAcquire('key 2099')).to.equal(null);
     clock.stall(61_000);
-    // By calls of a single name, and without a timer.
+    // Calls of a single name forget the others, without a timer.
     for (let i = 0; i < 200; i += 1) await keyed.tryAcquire('key 1');
     expect(backend.size).to.be.at.most(1001);
     await keyed.close();

@@ -3,28 +3,26 @@ import { Session } from 'node:inspector/promises';
 import { MemoryFixture, request } from '../../../scripts/port-fixture.js';
 import { report } from '../../../support/worker-side.js';
 
-/** How often the blocks of this program run, for some numbers of waiters, tickets and permits. */
 const profiler = new Session();
 profiler.connect();
 await profiler.post('Profiler.enable');
 await profiler.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+/** How often the blocks of this program run, for some numbers of waiters, tickets and permits. */
 const counts: number[][] = [];
 for (const work of [serveWaiters, keepTickets, passOthers]) {
   const count: number[] = [];
-  for (const size of [250, 500, 1000]) count.push(await runsDuring(() => work(size)));
+  for (const size of [250, 500, 1000]) {
+    await profiler.post('Profiler.takePreciseCoverage');
+    await work(size);
+    const { result } = await profiler.post('Profiler.takePreciseCoverage');
+    const own = result.filter(({ url }) => url.startsWith('file:') && !url.includes('/tsx/'));
+    const blocks = own.flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges));
+    count.push(blocks.reduce((sum, block) => sum + block.count, 0));
+  }
   counts.push(count);
 }
 report('work', counts);
 process.disconnect();
-
-async function runsDuring(work: () => Promise<void>): Promise<number> {
-  await profiler.post('Profiler.takePreciseCoverage');
-  await work();
-  const { result } = await profiler.post('Profiler.takePreciseCoverage');
-  const own = result.filter(({ url }) => url.startsWith('file:') && !url.includes('/tsx/'));
-  const blocks = own.flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges));
-  return blocks.reduce((sum, { count }) => sum + count, 0);
-}
 
 /**
  * Waiters come, ask again, half of them leave, the rest lapse, come back, and get the only permit

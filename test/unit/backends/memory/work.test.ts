@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { startWorker } from '../../../support/worker-process.js';
 
-/** V8 counts no block of optimised code, and optimises when the machine lets it: so never. */
+/** V8 counts no block of optimised code, and would optimise whenever the machine lets it. */
 const EXACT_COUNTS = ['--no-opt', '--no-sparkplug', '--no-flush-bytecode'];
 
 it('work of the memory backend doubles with its waiters, tickets and permits', async () => {

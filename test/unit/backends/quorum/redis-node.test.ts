@@ -5,10 +5,10 @@ import { RedisQuorumNode } from '../../../../src/backends/quorum/redis-node.js';
 import { ManualClock } from '../../../../src/index.js';
 import { CallTimeoutError } from '../../../../src/time/call-timeout.js';
 
-// What every batcher does is in test/unit/core/batcher.test.ts.
+// test/unit/core/batcher.test.ts has the rules of every batcher.
 describe('a node of a quorum', () => {
   let clock: ManualClock;
-  /** How each call left, and the names in it. */
+  /** The kind of each call, and the names in it. */
   let sent: string[];
   /** The line of a reply for each name. */
   let answer: (names: readonly string[]) => Promise<readonly string[]>;

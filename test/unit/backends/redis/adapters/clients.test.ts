@@ -7,7 +7,6 @@ import { useFakeTimers } from 'sinon';
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
-import { later } from '../../../stub-fixture.js';
 import { collected, connectionTo, FakeClient, type Kind } from './fake-clients.js';
 
 const KINDS = {
@@ -28,39 +27,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       const bare = connectionTo(kind, { evalsha, evalSha, eval: run });
       expect(bare.isClosed?.()).to.equal(false);
       expect(bare, 'without duplicate').not.to.have.property('subscribe');
-    });
-
-    for (const cluster of [false, true]) {
-      it(`gets messages on a connection to a ready node, which keeps no process alive, cluster: ${cluster}`, async () => {
-        const client = new FakeClient(kind, cluster);
-        const { messages, health, close } = client.subscribe();
-        await turn();
-        const { subscriber } = client;
-        expect([subscriber.channels, health]).to.deep.equal([['p:inbox:c'], [true]]);
-        expect(subscriber.unreferenced).to.be.at.least(1);
-        subscriber.message('hello');
-        expect(messages).to.deep.equal(['hello']);
-        await close();
-        for (const event of ['close', 'end', 'ready']) subscriber.emit(event);
-        subscriber.emit('error', new Error('nobody else listens'));
-        expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
-        expect(subscriber.ended).to.be.at.least(1);
-      });
-    }
-
-    it('says so and ends its connection when subscribing is refused, unless it was closed', async () => {
-      for (const isClosed of [false, true]) {
-        const client = new FakeClient(kind);
-        const { promise, reject: refuse } = later<void>();
-        client.onSubscribe = () => promise;
-        const { health, failures, close } = client.subscribe();
-        await turn();
-        if (isClosed) await close();
-        refuse(new Error('NOPERM'));
-        await turn();
-        expect([health, failures]).to.deep.equal(isClosed ? [[], []] : [[false], ['failed']]);
-        expect(client.subscriber.ended).to.equal(1);
-      }
     });
 
     it('opens another connection after a pause when its own is lost, fails or is silent, but not when it is refused', async () => {
@@ -111,23 +77,6 @@ describe('adapter of node-redis alone', () => {
       expect(await run(other)).to.equal('reply');
     }
   });
-
-  it('routes the scripts of a cluster of version 4 by their first key, and leaves later ones to it', async () => {
-    const { calls, fields } = new FakeClient('node-redis', true);
-    for (const cluster of [{ ...fields, destroy: undefined }, fields]) {
-      const connection = connectionTo('node-redis', cluster);
-      await connection.runBySha('sha', ['k1', 'k2'], ['a']);
-      await connection.runByText('text', ['k1'], []);
-    }
-    expect(calls.slice(0, 2)).to.deep.equal([
-      ['sendCommand', 'k1', false, ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a']],
-      ['sendCommand', 'k1', false, ['EVAL', 'text', '1', 'k1']],
-    ]);
-    expect(calls.slice(2)).to.deep.equal([
-      ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
-      ['eval', 'text', { keys: ['k1'], arguments: [] }],
-    ]);
-  });
 });
 
 describe('adapter of ioredis alone', () => {
@@ -140,36 +89,32 @@ describe('adapter of ioredis alone', () => {
   });
 
   it('copies a client so that the copy ends with its connection, and nothing waits for its goodbye', async () => {
-    for (const cluster of [false, true]) {
-      const client = new FakeClient('ioredis', cluster);
-      const { close } = client.subscribe();
-      await turn();
-      client.subscriber.emit('error', new Error('what does not end it'));
-      expect(client.subscriber.ended).to.equal(0);
-      await close();
-      const [options] = client.copies as [{ retryStrategy: () => unknown }];
-      expect(options.retryStrategy()).to.equal(null);
-      expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
-    }
+    const client = new FakeClient('ioredis');
+    const { close } = client.subscribe();
+    await turn();
+    client.subscriber.emit('error', new Error('what does not end it'));
+    expect(client.subscriber.ended).to.equal(0);
+    await close();
+    const [options] = client.copies as [{ retryStrategy: () => unknown }];
+    expect(options.retryStrategy()).to.equal(null);
+    expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
   });
 
-  const away = (port: number) => ({ port, host: '127.0.0.1', retryStrategy: () => 60_000 });
-  for (const [major, open] of [
-    ['5', (port: number) => new Redis(away(port))],
-    ['6', (port: number) => new Redis6(away(port))],
-  ] as const) {
-    it(`closes with ioredis ${major} while the server is away, whenever that is`, async () => {
+  it('closes while the server is away, whenever that is', async () => {
+    const options = { host: '127.0.0.1', retryStrategy: () => 60_000 };
+    for (const open of [
+      (port: number) => new Redis({ ...options, port }),
+      (port: number) => new Redis6({ ...options, port }),
+    ]) {
       for (const pause of [0, 30, 200]) {
         const offline = open(await pickLoopbackPort());
         offline.on('error', () => {});
-        const subscription = ioredisConnection(offline).subscribe?.(
-          'p:inbox:c',
-          collected().events,
-        );
+        const { events } = collected();
+        const subscription = ioredisConnection(offline).subscribe?.('p:inbox:c', events);
         await moment(pause);
         await subscription?.close();
         offline.disconnect();
       }
-    });
-  }
+    }
+  });
 });

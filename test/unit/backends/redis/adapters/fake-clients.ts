@@ -4,37 +4,18 @@ import type { RedisConnection } from '../../../../../src/backends/redis/connecti
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 
-/** A subscriber of either client whose every step a test decides. */
+/** A subscriber of either client; a test decides each answer to SUBSCRIBE. */
 class FakeSubscriber extends EventEmitter {
-  readonly channels: string[] = [];
   status = 'ready';
   ended = 0;
-  unreferenced = 0;
-  readonly stream = { unref: (): void => this.unref() };
-  onSubscribe: () => Promise<void> = () => Promise.resolve();
-  #listener: ((message: string) => void) | undefined;
+  readonly subscribe: () => Promise<void>;
+
+  constructor(subscribe: () => Promise<void>) {
+    super();
+    this.subscribe = subscribe;
+  }
 
   async connect(): Promise<void> {}
-
-  async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
-    await this.onSubscribe();
-    this.channels.push(channel);
-    this.#listener = listener;
-  }
-
-  unsubscribe(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** As the server would send it: to the listener of node-redis, or as an event of ioredis. */
-  message(text: string): void {
-    if (this.#listener === undefined) this.emit('message', this.channels[0], text);
-    else this.#listener(text);
-  }
-
-  unref(): void {
-    this.unreferenced += 1;
-  }
 
   /** Of node-redis. */
   destroy(): void {
@@ -50,59 +31,31 @@ class FakeSubscriber extends EventEmitter {
   }
 }
 
-/** A client, or a cluster of clients of which one is away, whose calls are noted. */
+/** A client without a server. */
 export class FakeClient {
-  readonly calls: unknown[][] = [];
   readonly subscribers: FakeSubscriber[] = [];
-  /** With what it was copied. */
+  /** The options of its copies. */
   readonly copies: unknown[] = [];
   readonly connection: RedisConnection;
   readonly fields: Record<string, unknown>;
   /** Of its subscribers. */
   onSubscribe: () => Promise<void> = () => Promise.resolve();
 
-  constructor(kind: Kind, cluster = false) {
-    const run =
-      (name: string) =>
-      (...call: unknown[]) => {
-        this.calls.push([name, ...call]);
-        return Promise.resolve('reply');
-      };
+  constructor(kind: Kind) {
+    const run = () => Promise.resolve('reply');
     const duplicate = (options: unknown): FakeSubscriber => {
-      const subscriber = new FakeSubscriber();
-      subscriber.onSubscribe = () => this.onSubscribe();
+      const subscriber = new FakeSubscriber(() => this.onSubscribe());
       this.copies.push(options);
       this.subscribers.push(subscriber);
       return subscriber;
     };
-    const wrong = (): never => {
-      throw new Error('a copy of the whole cluster, or of a node that is away');
-    };
-    const common = { eval: run('eval'), subscribe: () => Promise.resolve() };
-    if (kind === 'ioredis') {
-      const nodes = [
-        { status: 'reconnecting', duplicate: wrong, evalsha: run('evalsha') },
-        { status: 'ready', duplicate, evalsha: run('evalsha') },
-      ];
-      this.fields = { ...common, status: 'ready', evalsha: run('evalsha'), duplicate };
-      if (cluster) Object.assign(this.fields, { isCluster: true, nodes: () => nodes });
-    } else {
-      this.fields = { ...common, isOpen: true, evalSha: run('evalSha'), duplicate };
-      const masters = [{ client: { isReady: false } }, { client: { isReady: true } }];
-      const nodeClient = (node: unknown) =>
-        Promise.resolve({
-          duplicate: node === masters[1] ? duplicate : wrong,
-          evalSha: run('evalSha'),
-        });
-      const sendCommand = run('sendCommand');
-      const destroy = (): void => undefined;
-      if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });
-    }
-    if (cluster) this.fields['duplicate'] = wrong;
-    this.connection = CONNECTIONS[kind](this.fields);
+    const own =
+      kind === 'ioredis' ? { evalsha: run, status: 'ready' } : { evalSha: run, isOpen: true };
+    this.fields = { ...own, eval: run, subscribe: run, duplicate };
+    this.connection = connectionTo(kind, this.fields);
   }
 
-  /** A subscription of it, and what it reports. */
+  /** A subscription of it, with its reports. */
   subscribe() {
     const told = collected();
     const subscription = this.connection.subscribe?.('p:inbox:c', told.events);
@@ -112,25 +65,20 @@ export class FakeClient {
   /** Of the subscription. */
   get subscriber(): FakeSubscriber {
     const [subscriber] = this.subscribers;
-    if (subscriber === undefined) throw new Error('nobody subscribed');
+    if (subscriber === undefined) throw new Error('there is no subscription');
     return subscriber;
   }
 }
 
 export type Kind = 'node-redis' | 'ioredis';
 
-const CONNECTIONS: Readonly<Record<Kind, (client: object) => RedisConnection>> = {
-  'node-redis': (client) =>
-    nodeRedisConnection(client as Parameters<typeof nodeRedisConnection>[0]),
-  ioredis: (client) => ioredisConnection(client as Parameters<typeof ioredisConnection>[0]),
-};
-
 /** The connection that a client with just these fields gets. */
 export function connectionTo(kind: Kind, fields: object): RedisConnection {
-  return CONNECTIONS[kind](fields);
+  const connection = kind === 'ioredis' ? ioredisConnection : nodeRedisConnection;
+  return connection(fields as never);
 }
 
-/** What a subscription reported. */
+/** Notes the reports of a subscription. */
 export function collected() {
   const messages: string[] = [];
   const health: boolean[] = [];

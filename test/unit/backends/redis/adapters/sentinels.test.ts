@@ -10,15 +10,12 @@ import { collected } from './fake-clients.js';
 
 type Listener = (message: string) => void;
 
-/**
- * As `createSentinel` gives it: it answers at once for a channel that it has, without asking the
- * server.
- */
+/** As of `createSentinel`: it answers at once for a channel that it has, without the server. */
 class FakeSentinel extends EventEmitter {
   isOpen = true;
   readonly channels = new Map<string, Listener>();
   asked = 0;
-  /** What becomes of a message that is sent to a channel. */
+  /** The answer to PUBLISH. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly evalSha = (): Promise<unknown> => Promise.resolve('reply');
   readonly use = (): void => {};
@@ -47,52 +44,43 @@ class FakeSentinel extends EventEmitter {
 describe('node-redis sentinel, subscribed', () => {
   const moved = { type: 'MASTER_CHANGE' };
 
-  /** Once it has begun. */
+  /** A subscription that has begun. */
   async function subscribing() {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const sentinel = new FakeSentinel();
     const told = collected();
     const subscription = nodeRedisConnection(sentinel).subscribe?.('p:inbox:c', told.events);
     await clock.tickAsync(0);
-    /** What it asks from now on is answered only then. */
-    const holdAnswers = () => {
-      const { promise, resolve } = later<void>();
-      sentinel.answer = () => promise;
-      return resolve;
-    };
-    const close = async (): Promise<void> => subscription?.close();
-    return { clock, sentinel, ...told, holdAnswers, close };
+    return { clock, sentinel, ...told, close: async () => subscription?.close() };
   }
 
-  it('hears on the client itself, which is as it was once that is closed', async () => {
-    const { sentinel, messages, health, close } = await subscribing();
+  it('hears on the client itself, is healthy after an error or with a new master only once the server has answered, and leaves no trace', async () => {
+    const { clock, sentinel, messages, health, close } = await subscribing();
     expect([health, [...sentinel.channels.keys()]]).to.deep.equal([[true], ['p:inbox:c']]);
     sentinel.channels.get('p:inbox:c')?.('hello');
     expect(messages).to.deep.equal(['hello']);
     sentinel.emit('topology-change', { type: 'REPLICA_ADD' });
     sentinel.emit('topology-change', undefined);
-    await close();
-    expect([sentinel.channels.size, sentinel.eventNames()]).to.deep.equal([0, []]);
-    expect(health).to.deep.equal([true]);
-  });
-
-  for (const [title, event, what] of [
-    ['an error', 'error', new Error('Socket closed unexpectedly')],
-    ['a new master', 'topology-change', moved],
-  ] as const) {
-    it(`is healthy again after ${title} only once the server has answered`, async () => {
-      const { clock, sentinel, health, holdAnswers } = await subscribing();
-      const answer = holdAnswers();
+    for (const [event, what] of [
+      ['error', new Error('Socket closed unexpectedly')],
+      ['topology-change', moved],
+    ] as const) {
+      expect(health.splice(0)).to.deep.equal([true]);
+      const { promise, resolve: answer } = later<void>();
+      sentinel.answer = () => promise;
       // It may have forgotten the channel.
       sentinel.channels.clear();
       sentinel.emit(event, what);
       await clock.tickAsync(0);
-      expect(health).to.deep.equal([true, false]);
+      expect(health.splice(0)).to.deep.equal([false]);
       answer();
       await clock.tickAsync(0);
-      expect([health, sentinel.channels.size]).to.deep.equal([[true, false, true], 1]);
-    });
-  }
+      expect(sentinel.channels.size).to.equal(1);
+    }
+    await close();
+    expect([sentinel.channels.size, sentinel.eventNames()]).to.deep.equal([0, []]);
+    expect(health).to.deep.equal([true]);
+  });
 
   it('tries again after a failure, and after a refusal says so instead', async () => {
     const { clock, sentinel, failures } = await subscribing();
@@ -110,7 +98,7 @@ describe('node-redis sentinel, subscribed', () => {
   });
 });
 
-/** Says what ioredis says while its status changes. */
+/** It emits the events of ioredis while its status changes. */
 class FakeIoredis extends EventEmitter {
   options: object = { sentinels: [{}], failoverDetector: true };
   status = 'connecting';
@@ -137,15 +125,17 @@ describe('an ioredis client that detects failovers', () => {
   let client: FakeIoredis;
   let isClosed: () => boolean | undefined;
 
-  beforeEach(() => {
+  beforeEach(start);
+
+  function start(): void {
     client = new FakeIoredis();
     const connection = ioredisConnection(client);
     isClosed = () => connection.isClosed?.();
-  });
+  }
 
   it('is connected again when it ends while it asks for the master, once until it was ready', async () => {
     client.status = 'end';
-    // Reported with the next tick, after its commands were rejected.
+    // ioredis reports it with the next tick, after it has rejected its commands.
     expect(isClosed()).to.equal(false);
     client.emit('end');
     await turn();
@@ -158,24 +148,17 @@ describe('an ioredis client that detects failovers', () => {
     expect([client.connects, isClosed()]).to.deep.equal([2, false]);
   });
 
-  for (const status of ['connect', 'close', 'manuallyClosing']) {
-    it(`is left alone when it ends after ${status}`, async () => {
-      if (status === 'manuallyClosing') client.manuallyClosing = true;
+  it('is left alone when it ends after it was connected or closed, and to its own listener that connects it; no other is listened to', async () => {
+    for (const status of ['connect', 'close', 'manuallyClosing', 'its own listener']) {
+      start();
+      const isOwn = status === 'its own listener';
+      if (isOwn) client.on('end', () => void client.connect().catch(() => undefined));
+      else if (status === 'manuallyClosing') client.manuallyClosing = true;
       else client.become(status);
       client.become('end');
       await turn();
-      expect([client.connects, isClosed()]).to.deep.equal([0, true]);
-    });
-  }
-
-  it('is left to its own listener that connects it', async () => {
-    client.on('end', () => void client.connect().catch(() => undefined));
-    client.become('end');
-    await turn();
-    expect([client.connects, isClosed()]).to.deep.equal([1, false]);
-  });
-
-  it('is listened to, and no other', () => {
+      expect([client.connects, isClosed()], status).to.deep.equal(isOwn ? [1, false] : [0, true]);
+    }
     for (const options of [{}, { sentinels: [{}] }, { sentinels: [{}], failoverDetector: false }]) {
       const other = Object.assign(new FakeIoredis(), { options });
       ioredisConnection(other);
