@@ -45,8 +45,9 @@ class Keys {
 
 /**
  * One semaphore in the memory of this process, as the scripts have it: functions of the same names
- * in the same order, at the same cost, O(log n) for each request, ticket and grant. Tokens,
- * arrivals, rates and caps are in microseconds, all other times in milliseconds.
+ * in the same order, at the same cost, O(log n) for each request, ticket and grant, but for the
+ * search of `Slots`. Tokens, arrivals, rates and caps are in microseconds, all other times in
+ * milliseconds.
  */
 export class Semaphore {
   readonly key: port.SemaphoreKey;
