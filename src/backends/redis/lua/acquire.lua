@@ -102,7 +102,8 @@ while args[at] do
     if looks and is_free then
       reply = ''
     elseif not reply then
-      -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs twice.
+      -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
+      -- twice.
       other = other or other_paths()
       local asked, its_token = known and '?' .. text or text, not looks and token or nil
       reply = other(tickets, info, asked, its_token, held, more, limit, life, label, late, inbox, looks)
