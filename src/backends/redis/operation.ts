@@ -45,9 +45,8 @@ export function scriptCall<C extends Call>(
 ): { readonly keys: readonly string[]; readonly args: readonly string[] } {
   const first = calls[0];
   if (first === undefined) return { keys: [], args: [] };
-  const inbox = inboxChannels(first.key.prefix) + first.client;
+  const inbox = (operation.sign ?? '') + inboxChannels(first.key.prefix) + first.client;
   const args = [inbox, ...operation.shared(first), operation.argument(first)];
-  if (operation.sign !== undefined) args.unshift(operation.sign);
   // Mostly one: no keys are collected.
   if (calls.length === 1) return { keys: keysOf(first.key), args };
   const keys = [...keysOf(first.key)];
