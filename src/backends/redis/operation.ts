@@ -44,9 +44,8 @@ export function argumentsOf<C extends Call>(
 ): readonly string[] {
   let before = calls[0];
   if (before === undefined) return [];
-  const inbox = inboxChannels(before.key.prefix) + before.client;
+  const inbox = (operation.sign ?? '') + inboxChannels(before.key.prefix) + before.client;
   const args = [inbox].concat(operation.shared(before), operation.argument(before));
-  if (operation.sign !== undefined) args.unshift(operation.sign);
   for (let call = calls[1], i = 1; call !== undefined; call = calls[++i]) {
     // An empty text begins each run but the first.
     if (operation.shares?.(before, call) !== true) args.push('', ...operation.shared(call));

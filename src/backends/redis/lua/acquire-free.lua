@@ -1,5 +1,6 @@
 -- Fragment of acquire.lua: permits are free. A function gives nil if its case does not apply.
 -- on demand: rules_or_slow = acquire-under-rules
+
 -- Permits for many are free.
 local function grant_many(tickets, info, ids, run, token, held)
   local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)

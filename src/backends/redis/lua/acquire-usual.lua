@@ -1,6 +1,7 @@
 -- Fragment of acquire.lua: all cases besides a free permit of a semaphore that has nothing else.
 -- include: keys
 -- on demand: free_paths = acquire-free
+
 -- All permits are held, by tickets of one each. Nil if a key was lost or the id is known.
 local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
   local life = 'KEYS_LIFE_MS'

@@ -5,7 +5,7 @@
 -- 'cap:none' after setGroupLimit(undefined), and 'capped:50' while flows are in `capped`, with the
 -- priorities that have heads as well: so the loss of a priority's heads is noticed.
 -- lazy table: caps
--- include: lazy-tables records free-slots
+-- include: lazy-tables records
 function caps.read(s, text)
   local cap, till = string.match(text or '', '^(%d+),(%d*)$')
   s.no_cap, s.cap, s.cap_till = text == 'none', tonumber(cap), till

@@ -1,6 +1,7 @@
 -- Fragment of release.lua: all cases besides one ticket with the highest slot.
 -- include: keys notify
 -- on demand: more_paths = release-lower-slot
+
 -- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, limit, record, state)
   local slot, inbox = string.match(record, '^(%d+) '), ARGV[1]
