@@ -74,6 +74,18 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
+  it('counts as named for as long as its period', async () => {
+    const one = make();
+    const rate = { permits: 1000, per: 10 * 60_000, burst: 1000 };
+    for (const pause of [0, 6 * 60_000, 3.9 * 60_000]) {
+      one.pass(pause);
+      await one.take(`a.${pause}`, { rate });
+      await one.release(`a.${pause}`);
+    }
+    one.pass(60_000);
+    expect((await one.inspect()).rate?.from).to.equal('caller');
+  });
+
   it('lets a cap count that a caller names beside it', async () => {
     const one = make();
     const rate = { ...RATE, burst: 9 };
