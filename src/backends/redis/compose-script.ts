@@ -45,7 +45,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   NEVER: 9e15,
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
   LONG_TTL_US: KEYS_LIFE_MS * 250,
-  // How texts of arguments begin, as bytes, which cost less than characters: '[', '?', '*', '@', ' '.
+  // How texts of arguments begin: '[', '?', '*', '@' and a space. Bytes cost less than characters.
   LIST: 91,
   TRY: 63,
   TOGETHER: 42,
