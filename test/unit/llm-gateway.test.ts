@@ -15,7 +15,7 @@ it('the gateway of the guide keeps each tenant at its limit, settles tokens, and
   const llm = new Semaphore(new MemoryBackend(), 'llm', {
     limit: 6,
     rate: { permits: 600, per: 1000, burst: 100 },
-    budgets: { tokens: { amount: 90_000, per: 3_600_000 } },
+    budgets: { tokens: { amount: 90_000, per: 365 * 86_400_000 } },
     groupLimit: 2,
   });
   const open: string[] = [];
