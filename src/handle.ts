@@ -175,8 +175,9 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * The units that the work has spent of each budget, by name. The release settles them, once. For
-   * a budget that `spent` does not name, the `cost` counts.
+   * The units that the work has spent of each budget, by name. The first release settles them; a
+   * value that is set after its call changes nothing. For a budget that `spent` does not name, the
+   * `cost` counts.
    */
   get spent(): Readonly<Record<string, number>> | undefined {
     return this.#lease.spent;
@@ -184,9 +185,10 @@ export class Handle extends LossEmitter {
 
   /** @throws {TypeError | RangeError} when a value is no whole number of units: nothing changes */
   set spent(spent: Readonly<Record<string, number>> | undefined) {
-    const { link } = this.#lease;
-    refuseWithoutQueue(link.backend, { spent });
-    this.#lease.spent = resolveCosts('spent', spent);
+    refuseWithoutQueue(this.#lease.link.backend, { spent });
+    const costs = resolveCosts('spent', spent);
+    // A release that is sent later, or again, settles the same units.
+    if (this.#release === undefined) this.#lease.spent = costs;
   }
 
   /** The ticket's data for a message to another process, which takes it over by `adopt`. */
