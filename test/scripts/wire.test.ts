@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '28d26c25e0726cd600375f52abaad2168f549c16',
+  acquire: 'aaca1674b6457a7783af1bba78a90ca29c47f768',
   adopt: 'd86521b578dc8fdcb74ce4791d92dd5f985feed9',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   'eviction-policy': 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
   overview: '74713be4877a3f7196fd3d4db3c8ee29d5fbcaa2',
-  release: '91014c6d2ff58f05a9b1ff890125004ef26be0a8',
+  release: '25b181ca49a6112644bed2f5c780cc0c7ff36e6a',
   revoke: 'fabe4a02304010e09837137b8df1dc3adfa95ba6',
   'set-limit': 'f3362797e20506bc97050c08f94c20ee6b9e32de',
   'set-rate': '51daa088085c09b372480dc94d72b63532b0b765',

@@ -27,8 +27,9 @@ end
 local grant
 -- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
 local function acquire_any(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
-  local first, reply = string.byte(text), nil
+  local reply
   if token and held >= limit + 0 and (not more or more == ' queue') then
+    local first = string.byte(text)
     reply = first ~= TRY and first ~= ORDERED and first ~= LIST and queue_one(tickets, info, text, token, more, limit, life, label)
   end
   if not reply then

@@ -81,7 +81,7 @@ while args[at] do
     end
     local is_free = token and not more and (held < 1 or held < limit + 0)
     if looks and not (is_free and held == 0 and token == now_text) then
-      -- Unless it is as most are.
+      -- Nothing is kept of a semaphore without a ticket whose next token is now.
       known[2 * total - 1], known[2 * total] = is_free and token, held or 0
     elseif not looks and is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
       if token ~= for_token or held ~= for_held then

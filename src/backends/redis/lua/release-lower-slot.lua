@@ -82,15 +82,17 @@ local slow
 local function release_more(tickets, info, text, run, release_one, held, state, record)
   local ids, spent, reply, id = nil, nil, nil, text
   if release_one then
-    local listed, costs = string.match(text, '^([^|]*)|?(.*)$')
-    ids, spent = cjson.decode(listed), costs ~= '' and cjson.decode(costs)
-    -- An adopted ticket has two fields.
-    local adopted = string.find(text, '~', 1, true)
-    if not adopted and not spent then
-      reply = release_many(tickets, info, ids, run)
-    elseif not adopted and not ids[2] then
-      id = ids[1]
-      reply, held, state, record = release_one(tickets, info, id, run.limit, '(' .. run.now)
+    -- Of one ticket that was never adopted: a pattern costs less than two lists.
+    local costs
+    id, costs = string.match(text, '^%["([^"~]+)"%]|%["(.*)"%]$')
+    if id then
+      ids, spent = { id }, { costs }
+      reply, held, state, record = release_one(tickets, info, id, run.limit)
+    else
+      local listed, all = string.match(text, '^([^|]*)|?(.*)$')
+      ids, spent = cjson.decode(listed), all ~= '' and cjson.decode(all)
+      -- An adopted ticket has two fields.
+      reply = not spent and not string.find(text, '~', 1, true) and release_many(tickets, info, ids, run)
     end
   end
   if record and not reply then

@@ -20,15 +20,15 @@
 -- include: time
 -- on demand: other_paths = release-usual
 local call = redis.call
--- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the
--- number of tickets, the state and the ticket's record.
-local function release_one(tickets, info, id, limit, live)
+-- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the number
+-- of tickets, the state and the ticket's record.
+local function release_one(tickets, info, id, limit)
   local held, state, record = call('ZCARD', tickets) - 1, nil, nil
   if limit == '1' then
     state = call('HGET', info, 'state')
     if held == 1 and state and string.sub(state, 18) == '1' and call('HDEL', info, id) == 1 then
       -- It is the only ticket. If it has expired, it goes as well.
-      local lived = call('ZREMRANGEBYSCORE', tickets, live, '(NEVER') == 1
+      local lived = call('ZREMRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER') == 1
       if not lived then
         call('ZREM', tickets, id)
       end
@@ -52,7 +52,7 @@ local function release_one(tickets, info, id, limit, live)
   return nil, held, state, record
 end
 
-local keys, args, live, other = KEYS, ARGV, nil, nil
+local keys, args, other = KEYS, ARGV, nil
 local replies, total, at = keys[3] and {}, 0, 2
 while args[at] do
   local limit, text = args[at], args[at + 1]
@@ -61,8 +61,7 @@ while args[at] do
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
     local is_list, reply, held, state, record = string.byte(text) == LIST, nil, nil, nil, nil
     if not is_list then
-      live = live or '(' .. now_text
-      reply, held, state, record = release_one(tickets, info, text, limit, live)
+      reply, held, state, record = release_one(tickets, info, text, limit)
     end
     if not reply then
       other = other or other_paths()
