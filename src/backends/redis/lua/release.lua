@@ -20,8 +20,8 @@
 -- include: time
 -- on demand: other_paths = release-usual
 local call = redis.call
--- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the number
--- of tickets, the state and the ticket's record.
+-- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the
+-- number of tickets, the state and the ticket's record.
 local function release_one(tickets, info, id, limit)
   local held, state, record = call('ZCARD', tickets) - 1, nil, nil
   if limit == '1' then
