@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: 'aaca1674b6457a7783af1bba78a90ca29c47f768',
+  acquire: 'f58f5e63b19880e33a7e8c7e817c3232689a27b3',
   adopt: 'd86521b578dc8fdcb74ce4791d92dd5f985feed9',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   'eviction-policy': 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

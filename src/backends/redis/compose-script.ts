@@ -45,14 +45,15 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   NEVER: 9e15,
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
   LONG_TTL_US: KEYS_LIFE_MS * 250,
-  // How texts of arguments begin: '[', '?', '*', '@' and a space. Bytes cost less than characters.
+  // How texts of arguments begin: '[', '?', '@' and a space. Bytes cost less than characters.
   LIST: 91,
   TRY: 63,
-  TOGETHER: 42,
   ORDERED: 64,
   SPACE: 32,
   /** The member that keeps `tickets`, and in `clients` says that some leases were over. */
   SIGN: "'.'",
+  /** All or none: no channel has this name. */
+  TOGETHER: "'*'",
   // What a request asks for.
   WAITS: "'w'",
   TRIES: "'t'",

@@ -6,7 +6,7 @@ import { grantsOf, list, milliseconds, textOf, TIME, UnexpectedReplyError } from
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
   readonly script: Script;
-  /** Comes before the inbox channel. */
+  /** An argument before the inbox channel. */
   readonly sign?: string;
   /** The arguments that semaphores side by side may share: they begin a run of semaphores. */
   shared(call: C): readonly string[];
@@ -44,8 +44,9 @@ export function argumentsOf<C extends Call>(
 ): readonly string[] {
   let before = calls[0];
   if (before === undefined) return [];
-  const inbox = (operation.sign ?? '') + inboxChannels(before.key.prefix) + before.client;
+  const inbox = inboxChannels(before.key.prefix) + before.client;
   const args = [inbox].concat(operation.shared(before), operation.argument(before));
+  if (operation.sign !== undefined) args.unshift(operation.sign);
   for (let call = calls[1], i = 1; call !== undefined; call = calls[++i]) {
     // An empty text begins each run but the first.
     if (operation.shares?.(before, call) !== true) args.push('', ...operation.shared(call));

@@ -25,7 +25,8 @@ export const nameCases: CaseGroup = {
   title: 'names, and inspect',
   cases: {
     'names of any kind work, stay as they are, and never meet': async (scope) => {
-      const prefix = scope.freshName();
+      // A sign of the scripts begins it.
+      const prefix = `*${scope.freshName()}`;
       const semaphores = NAMES.map((name) => scope.semaphore({ prefix }, name));
       const others = NAMES.map((name) => scope.elsewhere({ prefix }, name));
       expect(semaphores.map(({ name }) => name)).to.deep.equal(NAMES);

@@ -12,7 +12,7 @@
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
--- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': all or none
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name; behind a '*': all or none
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
@@ -58,10 +58,10 @@ end
 
 local keys, args, inbox, at = KEYS, ARGV, ARGV[1], 2
 local period, total = string.sub(now_text, 1, 6), 0
-local looks, known, other = string.byte(inbox) == TOGETHER, nil, nil
+local looks, known, other = inbox == TOGETHER, nil, nil
 local replies = (keys[3] or looks) and {}
 if looks then
-  inbox, known = string.sub(inbox, 2), {}
+  inbox, at, known = args[2], 3, {}
 end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
@@ -117,7 +117,7 @@ while args[at] do
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''
   if looks and not args[at] then
-    looks, total, at = false, 0, 2
+    looks, total, at = false, 0, 3
   end
 end
 return now_text .. '|' .. table.concat(replies, '|')

@@ -77,7 +77,7 @@ it('a script call names what neighbours share once, and the keys in the order of
     callOf('z', ['c.z'], 2, 1.25),
   ];
   const runs = [
-    ['*p:inbox:c', '1', '1234500', 'a%20b', '', 'c.x', 'c.w'],
+    ['*', 'p:inbox:c', '1', '1234500', 'a%20b', '', 'c.x', 'c.w'],
     ['', '2', '1234500', 'a%20b', '', 'c.y', 'c.x'],
     ['', '2', '1234500', 'a%20b', '0000000000001250', 'c.z'],
   ];
