@@ -6,8 +6,8 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: 'f58f5e63b19880e33a7e8c7e817c3232689a27b3',
-  adopt: 'd86521b578dc8fdcb74ce4791d92dd5f985feed9',
+  acquire: '5f4b28e87abeefd2b1bf300449b335f29a64c25e',
+  adopt: '3a749044a587c1c6f8c4f4e079f475e7eec52152',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   'eviction-policy': 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
   extend: '7fb6b0ea47c1465eb58dde4b7ef78a404b7c3356',

@@ -38,7 +38,8 @@ function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): n
   const rivals = keys.heads.items.filter(({ priority }) => priority === flow.priority);
   const higher = keys.heads.items.filter(({ priority }) => priority > flow.priority);
   const before = higher.length + rivals.filter((other) => isBefore(other, flow)).length;
-  return Math.min(waiting - 1, before + turns * rivals.length);
+  // Groups at the cap have no head: a group alone takes turns with itself.
+  return Math.min(waiting - 1, before + turns * Math.max(rivals.length, 1));
 }
 
 /** A waiting request's progress, as its verdict has it. */

@@ -16,7 +16,8 @@ local function position_of(s, id)
   for priority in pairs(s.times) do
     before = before + (priority > r.priority and redis.call('ZCARD', order.heads_of(s, priority)) or 0)
   end
-  return math.min(s.waiting - 1, before + turns * led)
+  -- Groups at the cap have no head: a group alone takes turns with itself.
+  return math.min(s.waiting - 1, before + turns * math.max(led, 1))
 end
 
 -- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
