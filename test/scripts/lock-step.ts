@@ -107,7 +107,7 @@ class Side<Fixture extends PortFixture = PortFixture> {
   listenerFor(client: string): Omit<GrantListener, 'onHealth'> {
     const push = (what: string, messages: readonly unknown[]): void => {
       const all = [...(this.pushed.get(`${what} ${client}`) ?? []), ...messages.map(plain)];
-      // A turn may be told again: by either side, where a call changes nothing.
+      // Either side may report a turn again, where a call changes nothing.
       const isNew = (each: unknown, i: number): boolean =>
         what !== 'turns of' || !isDeepStrictEqual(each, all[i - 1]);
       this.pushed.set(`${what} ${client}`, all.filter(isNew));
