@@ -18,6 +18,9 @@ export interface Ticket extends Heaped {
   expiresAt: number;
 }
 
+/** Never written to. */
+const NO_GRANTS: port.PushedGrant[] = [];
+
 /** Tickets and requests. */
 class Keys {
   readonly tickets: Map<string, Ticket> = new Map();
@@ -88,7 +91,7 @@ export class Semaphore {
   arrived = false;
   /** How many waiting requests were granted, and those of the caller that it does not ask for. */
   served = 0;
-  grants: port.PushedGrant[] = [];
+  grants: port.PushedGrant[] = NO_GRANTS;
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
@@ -133,7 +136,7 @@ export function open(s: Semaphore, call: port.Call): void {
   s.asked = s.arriving = undefined;
   s.recalled = s.arrived = s.moved = false;
   s.served = 0;
-  s.grants = [];
+  s.grants = NO_GRANTS;
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);
   purge(s);
