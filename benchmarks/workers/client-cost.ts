@@ -23,7 +23,7 @@ const PAIRS = 1000;
  * After that number of pairs V8 has optimised the code, and allocates the same for each further
  * pair.
  */
-const WARM_UP = { memory: 20_000, redis: 2000 };
+const WARM_UP = { memory: 20_000, redis: 6000 };
 const TTL = 600_000;
 
 interface Contestant {
@@ -95,7 +95,12 @@ const LOOP_PROMISES = 2;
 const { kind, url } = workerArguments<ClientCostTask>();
 const contestant = await kinds[kind](url);
 await run(contestant, kind === 'redsem-memory' ? WARM_UP.memory : WARM_UP.redis);
-const bytes = await bytesOf(contestant);
+// What else the process makes meanwhile comes on top, so the lowest is of the pairs alone.
+const bytes = Math.min(
+  await bytesOf(contestant),
+  await bytesOf(contestant),
+  await bytesOf(contestant),
+);
 const counts = await resourcesOf(contestant);
 const cost: ClientCost = {
   promises: (counts.get('PROMISE') ?? 0) / PAIRS - LOOP_PROMISES,
