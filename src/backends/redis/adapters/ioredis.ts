@@ -49,8 +49,8 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
-  // Of a cluster, commands find their node. A command of ioredis flattens lists, so that a long
-  // list is not copied to be spread.
+  // A cluster finds the node of each command itself, and the mock sends no text. Their command
+  // flattens lists, so that a long list is not copied to be spread.
   const evalsha = isCluster(client) || isMock(client) ? undefined : evalshaOf(client);
   // Nothing async, and no promise beside the client's own: each call passes here.
   const connection: RedisConnection = {

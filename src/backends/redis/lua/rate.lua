@@ -32,9 +32,10 @@ function rates.read(s, name, text)
 end
 
 function rates.text(s)
-  local text = ''
+  -- The rate is first: the usual release looks for it there.
+  local text = s.meters[''] and meter_text(s.meters[''], ' rate:') or ''
   for name, m in pairs(s.meters) do
-    text = text .. meter_text(m, name == '' and ' rate:' or ' budget:' .. name)
+    text = text .. (name == '' and '' or meter_text(m, ' budget:' .. name))
   end
   return text
 end
