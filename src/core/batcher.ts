@@ -141,8 +141,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   readonly #flush = (): void => {
-    const sent = this.#leavesAt;
-    if (sent === undefined) return;
+    const sent = this.#leavesAt ?? instant(this.#host.clock);
     this.#leavesAt = undefined;
     while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext(sent);
     this.#goOn();

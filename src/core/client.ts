@@ -95,8 +95,7 @@ export class Client implements port.GrantListener {
   }
 
   find(name: string, id: string): Permit | undefined {
-    const owner = this.semaphores.of(name).find(({ permits }) => permits.has(id));
-    return owner?.permits.get(id);
+    return this.semaphores.of(name).flatMap(({ permits }) => permits.get(id) ?? [])[0];
   }
 
   /** Requests of `link` wait for a push: opens the subscription if it is not open. */
@@ -208,14 +207,11 @@ export class Client implements port.GrantListener {
       if (this.find(name, id) === undefined) this.#giveBack(name, id);
   }
 
-  #giveBack(name: string, id: string): void {
-    if (this.#made(id)) this.semaphores.of(name)[0]?.releases.giveBack(id);
-  }
-
   /** Ids of adopted tickets were not made here. */
-  #made(id: string): boolean {
+  #giveBack(name: string, id: string): void {
     const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.name || number > this.#lastNumber) return false;
-    return id === ticketId(client, number, permits);
+    if (client !== this.name || number > this.#lastNumber) return;
+    if (id === ticketId(client, number, permits))
+      this.semaphores.of(name)[0]?.releases.giveBack(id);
   }
 }

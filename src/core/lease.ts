@@ -260,7 +260,7 @@ export class Lease extends Release {
     this.#setBeat(now, this.remaining);
     if (client.isRetryable(error)) return;
     const failure = this.link.failure('extending', error);
-    this.#failCallers(() => failure);
+    this.#failCallers(failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
@@ -293,12 +293,12 @@ export class Lease extends Release {
     if (!staysKnown) this.link.forget(this);
     this.#kept?.stop();
     this.link.countHeld(-this.slots.length);
-    this.#failCallers(() => this.lossError());
+    this.#failCallers();
   }
 
-  /** An error with its stack costs more than all else here: it is made for callers that wait. */
-  #failCallers(error: () => Error): void {
-    for (const { reject } of this.#callers ?? []) reject(error());
+  /** With the loss where `error` is left out. A stack costs much: none is made for no caller. */
+  #failCallers(error?: Error): void {
+    for (const { reject } of this.#callers ?? []) reject(error ?? this.lossError());
     this.#callers = undefined;
   }
 
@@ -320,11 +320,6 @@ export class Lease extends Release {
     if (wasHeld) this.#stop(remaining > 0);
     if (telemetry.release.hasSubscribers) this.#publishRelease(released);
     return released;
-  }
-
-  /** Gives it back for a caller that never got it. A release that fails is retried. */
-  drop(): void {
-    void this.release().catch(() => undefined);
   }
 
   /** Its handle was garbage collected: it is left to expire. */

@@ -171,9 +171,9 @@ export class Request extends Lease implements port.TicketRequest {
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
     this.#reported = { progress, at: now };
-    new Promise((resolve) => {
-      resolve(onWaiting({ ...progress, heldHere: this.link.heldHere?.permits ?? 0 }));
-    }).catch((error: unknown) => this.abandon(error ?? new Error('onWaiting threw nothing')));
+    const heldHere = this.link.heldHere?.permits ?? 0;
+    const reported = async (): Promise<void> => onWaiting({ ...progress, heldHere });
+    reported().catch((e: unknown) => this.abandon(e ?? new Error('onWaiting threw nothing')));
   }
 
   #park(): void {
