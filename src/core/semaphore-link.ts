@@ -33,10 +33,10 @@ const SAFETY_PAUSE_MS = 1500;
 const OUTAGE_MS = 4998;
 
 /**
- * After how many permits that came and went a new map replaces theirs, beside twice the permits that
- * stay. V8 links each table that a map outgrows to the next: a table that has grown old would keep
- * all later permits in memory until a full collection. With 1000 callers that was a third of all
- * work.
+ * After how many permits that came and went a new map replaces theirs, beside twice the permits
+ * that stay. V8 links each table that a map outgrows to the next: a table that has grown old would
+ * keep all later permits in memory until a full collection. With 1000 callers that was a third of
+ * all work.
  */
 const FORGOTTEN = 100;
 
