@@ -21,9 +21,14 @@ export interface Ticket extends Heaped {
 /** Never written to. */
 const NO_GRANTS: port.PushedGrant[] = [];
 
+/** After how many dropped tickets a new map replaces theirs, beside twice the tickets that stay. */
+const MOST_DROPPED = 100;
+
 /** Tickets and requests. */
 class Keys {
-  readonly tickets: Map<string, Ticket> = new Map();
+  tickets: Map<string, Ticket> = new Map();
+  /** How many tickets were dropped since that map was made. */
+  dropped = 0;
   readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
   readonly slots: Slots = new Slots();
   /** The ids that adopted tickets have now, by their first. */
@@ -120,6 +125,14 @@ export class Semaphore {
     this.#keys = this.asked = this.turn = undefined;
   }
 
+  /** V8 links each table that a map outgrows to the next, which would keep old tickets. */
+  renewTable(): void {
+    const keys = this.#keys;
+    if (keys === undefined || keys.dropped < 2 * keys.tickets.size + MOST_DROPPED) return;
+    keys.tickets = new Map(keys.tickets);
+    keys.dropped = 0;
+  }
+
   /** How many requests wait. */
   get waiting(): number {
     return this.#keys?.requests.size ?? 0;
@@ -140,6 +153,7 @@ export function open(s: Semaphore, call: port.Call): void {
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);
   purge(s);
+  s.renewTable();
   readMeters(s);
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
@@ -167,6 +181,7 @@ export function drop(s: Semaphore, id: string): Ticket | undefined {
   const ticket = tickets.get(id);
   if (ticket === undefined) return undefined;
   tickets.delete(id);
+  s.keys.dropped += 1;
   expiries.remove(ticket);
   slots.free(ticket.slots);
   freeGroup(s, ticket.group, ticket.slots.length);
