@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../connection.js';
 import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
-import { isSentinel, SentinelSubscription } from './node-redis-sentinel.js';
+import { isSentinel, sentinelSubscription } from './node-redis-sentinel.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 interface ScriptArguments {
@@ -132,7 +132,7 @@ function wordsOf(command: string, script: string, keys: Words, args: Words): str
  * subscriber, and keep the process alive.
  */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isSentinel(client)) return (...wanted) => new SentinelSubscription(client, ...wanted);
+  if (isSentinel(client)) return (...wanted) => sentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
   return (channel, events) => {
