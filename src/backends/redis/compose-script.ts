@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  AFTER_TURN_MS,
-  CLAIM_TIME_MS,
-  KEYS_LIFE_MS,
-  MAX_FREE_SLOTS,
-  MOST_BUDGETS,
-  RATE_LIFE_MS,
-  WAITER_LEASE_MS,
-} from '../protocol.js';
+import * as protocol from '../protocol.js';
 import { luaSources } from './written-by-npm-run-lua.js';
 
 export interface Script {
@@ -33,18 +25,18 @@ const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
  * run.
  */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
-  CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
-  WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
-  AFTER_TURN_US: AFTER_TURN_MS * 1000,
-  RATE_LIFE_US: RATE_LIFE_MS * 1000,
-  KEYS_LIFE_MS,
-  MAX_FREE_SLOTS,
-  MOST_BUDGETS,
+  CLAIM_TIME_US: protocol.CLAIM_TIME_MS * 1000,
+  WAITER_LEASE_US: protocol.WAITER_LEASE_MS * 1000,
+  AFTER_TURN_US: protocol.AFTER_TURN_MS * 1000,
+  RATE_LIFE_US: protocol.RATE_LIFE_MS * 1000,
+  KEYS_LIFE_MS: protocol.KEYS_LIFE_MS,
+  MAX_FREE_SLOTS: protocol.MAX_FREE_SLOTS,
+  MOST_BUDGETS: protocol.MOST_BUDGETS,
   LAYOUT: 3,
   /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
   NEVER: 9e15,
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
-  LONG_TTL_US: KEYS_LIFE_MS * 250,
+  LONG_TTL_US: protocol.KEYS_LIFE_MS * 250,
   // How texts of arguments begin: '[', '?', '@' and a space. Bytes cost less than characters.
   LIST: 91,
   TRY: 63,

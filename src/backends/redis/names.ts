@@ -46,15 +46,13 @@ function rethrowNamed(error: unknown): never {
 }
 
 /** Numbers with spaces between. Their key is not `info`: it is no semaphore. */
-export function noteStripes(
+export async function noteStripes(
   connection: RedisConnection,
   key: SemaphoreKey,
   stripes: number,
 ): Promise<readonly number[]> {
   const keys = keysFor(key, ['stripes']);
-  return runScript(connection, noteStripesScript, keys, [String(stripes)], (reply) => {
-    const text = textOf(reply);
-    if (/^\d{1,15}(?: \d{1,15})*$/.test(text)) return text.split(' ').map(Number);
-    throw new UnexpectedReplyError('note-stripes', reply);
-  });
+  const text = await runScript(connection, noteStripesScript, keys, [String(stripes)], textOf);
+  if (/^\d{1,15}(?: \d{1,15})*$/.test(text)) return text.split(' ').map(Number);
+  throw new UnexpectedReplyError('note-stripes', text);
 }

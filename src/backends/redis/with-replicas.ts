@@ -1,16 +1,6 @@
 import type { AcquireCall, AcquireReply, ReleaseCall, ReplicaRequirement } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 
-/** Permits were granted but too few replicas acknowledged them. */
-class TooFewReplicasError extends Error {
-  constructor(count: number, { atLeast, timeout }: ReplicaRequirement) {
-    super(
-      `${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms; check INFO replication, or lower replicas.atLeast`,
-    );
-    this.name = 'TooFewReplicasError';
-  }
-}
-
 type Confirm = <R extends readonly AcquireReply[] | undefined>(
   calls: readonly AcquireCall[],
   acquire: () => Promise<R>,
@@ -42,7 +32,9 @@ export function confirmedByReplicas(
       const granted = calls.map((call, i) => grantedOf(call, replies[i], isOurs));
       const some = granted.filter(({ ids: gone }) => gone.length > 0);
       if (some.length > 0) await release(some);
-      throw new TooFewReplicasError(count, required);
+      const told = `${count} of ${required.atLeast} replicas acknowledged the ticket`;
+      const message = `${told} within ${required.timeout} ms; check INFO replication, or lower replicas.atLeast`;
+      throw Object.assign(new Error(message), { name: 'TooFewReplicasError' });
     } finally {
       for (const id of ids) if (latest.get(id) === own) latest.delete(id);
     }

@@ -175,14 +175,17 @@ function routesScriptsWrongly(client: object): client is NodeRedisCluster {
  */
 function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
   let client: Subscriber | undefined;
-  let [isConnecting, isClosed, isEnding] = [false, false, false];
+  let [isConnecting, isClosed] = [false, false];
   let setEnded!: () => void;
   const ended = new Promise<void>((resolve) => (setEnded = resolve));
 
   const end = async (): Promise<void> => {
-    if (isEnding) return;
-    isEnding = true;
-    isEnding = await hasEnded(client);
+    try {
+      // Version 4 knows no `destroy`.
+      await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
+    } catch {
+      // It was not open. An error after its end ends it once more.
+    }
     setEnded();
   };
   /** Its socket is there, or there is none. */
@@ -199,11 +202,7 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
     client = await copy();
     if (isClosed) return;
     // A copy has no listeners yet; without this one, a lost connection would end the process.
-    client.on('error', () => {
-      // After its end: that has failed, and it lives on.
-      isEnding = false;
-      lose();
-    });
+    client.on('error', lose);
     client.on('end', lose);
     // When version 4 is ended before it has written its first commands, it rejects promises that no
     // code listens to yet.
@@ -224,14 +223,4 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
       await ended;
     },
   };
-}
-
-/** Version 4 knows no `destroy`. False: it was not open, or would not be ended. */
-async function hasEnded(client: Subscriber | undefined): Promise<boolean> {
-  try {
-    await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
-    return true;
-  } catch {
-    return false;
-  }
 }
