@@ -31,16 +31,15 @@ export async function listNames(
 }
 
 /** Names are between braces: `cursor}tag}tag…`. */
-function scan(connection: RedisConnection, keys: readonly string[], args: readonly string[]) {
-  return runScript(connection, listNamesScript, keys, args, (reply) => {
-    const [next = '', ...tags] = textOf(reply).split('}');
-    if (!/^\d{1,20}$/.test(next)) throw new UnexpectedReplyError('list-names', reply);
-    return { next, names: tags.flatMap((tag) => nameOfTag(tag) ?? []) };
-  }).catch(rethrowNamed);
+async function scan(connection: RedisConnection, keys: string[], args: string[]) {
+  const text = await runScript(connection, listNamesScript, keys, args, textOf).catch(withRight);
+  const [next = '', ...tags] = text.split('}');
+  if (!/^\d{1,20}$/.test(next)) throw new UnexpectedReplyError('list-names', text);
+  return { next, names: tags.flatMap((tag) => nameOfTag(tag) ?? []) };
 }
 
 /** Redis does not say which command of a script its user may not use. */
-function rethrowNamed(error: unknown): never {
+function withRight(error: unknown): never {
   if (!(error instanceof Error && error.message.includes('user executing the script'))) throw error;
   throw new Error(`NOPERM the user has no right to SCAN (${error.message})`, { cause: error });
 }

@@ -56,6 +56,12 @@ export class RedisBackend implements port.Backend {
   readonly adopt: Method<'adopt'> = this.#alone(admin.adopt);
   readonly revoke: Method<'revoke'> = this.#alone(admin.revoke);
   readonly inspect: Method<'inspect'> = (call) => inspect(this.#connection, call);
+  readonly acquireTogether: Method<'acquireTogether'> = (calls) => {
+    const read = (reply: unknown): port.AcquireReply[] | undefined =>
+      saysBusy(reply) ? undefined : readReplies(reply, calls, together);
+    const send = () => this.#send(together, calls, read);
+    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
+  };
   readonly listNames: Method<'listNames'> = (...page) => listNames(this.#connection, ...page);
   readonly noteStripes: Method<'noteStripes'> = (...note) => noteStripes(this.#connection, ...note);
 
@@ -89,15 +95,6 @@ export class RedisBackend implements port.Backend {
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
     if (this.#confirm === undefined) return this.#run(acquire, calls);
     return this.#confirm(calls, () => this.#run(acquire, calls));
-  }
-
-  acquireTogether(
-    calls: readonly port.AcquireCall[],
-  ): Promise<readonly port.AcquireReply[] | undefined> {
-    const read = (reply: unknown): port.AcquireReply[] | undefined =>
-      saysBusy(reply) ? undefined : readReplies(reply, calls, together);
-    const send = () => this.#send(together, calls, read);
-    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
   async overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {

@@ -35,7 +35,9 @@ export class ServerCheck {
     timeIn: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
-    const probe = this.#time(keys);
+    const timeNow = () =>
+      runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
+    const probe = timeNow();
     // Also where the probe has failed: what is withdrawn before its call has run would be granted
     // after that.
     await Promise.allSettled([call, probe]);
@@ -45,16 +47,12 @@ export class ServerCheck {
     // The two ran one after the other. A clock may be coarse: by round trips, so that no timer is
     // needed.
     const began = systemClock.monotonic();
-    for (let now = time; now === before; now = await this.#time(keys)) {
+    for (let now = time; now === before; now = await timeNow()) {
       if (systemClock.monotonic() - began <= STANDSTILL_MS) continue;
       throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
     }
     this.passed = true;
     return reply;
-  }
-
-  #time(keys: readonly string[]): Promise<number> {
-    return runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
   }
 }
 

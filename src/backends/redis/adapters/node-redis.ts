@@ -18,9 +18,13 @@ export interface NodeRedisClient {
   readonly isOpen?: boolean;
 }
 
-/** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
-interface Duplicable {
+/** A single client (4, 5, 6), which sends each call over its one connection. */
+interface OneConnection {
   duplicate(): Subscriber;
+  sendCommand(args: string[], options?: object): Promise<unknown>;
+  readonly isReady?: boolean;
+  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
+  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 interface Subscriber {
@@ -39,21 +43,13 @@ interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
 
-type NodeClient = Duplicable & NodeRedisClient;
+type NodeClient = OneConnection & NodeRedisClient;
 
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
 interface NodeRedisCluster {
   readonly masters: readonly Node[];
   nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
-}
-
-/** A single client of them, which sends each call over its one connection. */
-interface OneConnection extends Duplicable {
-  sendCommand(args: string[], options?: object): Promise<unknown>;
-  readonly isReady?: boolean;
-  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
-  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -151,7 +147,7 @@ function copierOf(client: object): MakeCopy | undefined {
   };
 }
 
-function canSubscribe(client: object): client is Duplicable {
+function canSubscribe(client: object): client is OneConnection {
   return hasMethods(client, 'duplicate', 'subscribe');
 }
 
