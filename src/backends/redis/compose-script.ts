@@ -9,7 +9,7 @@ export interface Script {
 }
 
 const INCLUDE = /^-- include: (.*)$/;
-/** The file is filled into a table when its first function is called, see `lazy-tables.lua`. */
+/** What follows is filled into a table when its first function is called: `lazy-tables.lua`. */
 const LAZY_TABLE = /^-- lazy table: (\w+)$/;
 /** A function that has the text of a file, which is run where it is first needed. */
 const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
@@ -65,32 +65,21 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
 const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})\b`, 'g');
 
 /**
- * The lines of a file, behind those of the files that it includes, each once.
- * @param included what is before it
+ * The lines of a file, behind the lines of the files that it includes, each file once.
+ * @param included the files that are before it
  */
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);
   const lines = sources.get(name) ?? [];
-  const [, table] = LAZY_TABLE.exec(lines[0] ?? '') ?? [];
-  if (table === undefined) return composed(lines, included);
-  const body = lines.findIndex((line) => !line.startsWith('--'));
-  return [
-    ...composed(lines.slice(1, body), included),
-    `local ${table} = lazy(function(${table})`,
-    ...composed(lines.slice(body), included),
-    'end)',
-  ];
-}
-
-function composed(lines: readonly string[], included: Set<string>): string[] {
-  return lines.flatMap((line) => {
+  const composed = lines.flatMap((line) => {
     const files = INCLUDE.exec(line)?.[1]?.split(' ');
     if (files) return files.flatMap((file) => (included.has(file) ? [] : linesOf(file, included)));
     const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
-    const body = lazy && linesOf(lazy, new Set(included));
-    if (body) return [`local function ${made}()`, ...body, 'end'];
-    return line.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
+    if (lazy) return [`local function ${made}()`, ...linesOf(lazy, new Set(included)), 'end'];
+    const code = line.replace(LAZY_TABLE, 'local $1 = lazy(function($1)');
+    return code.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
   });
+  return lines.some((line) => LAZY_TABLE.test(line)) ? [...composed, 'end)'] : composed;
 }
 
 export function script(name: string, before: readonly string[] = []): Script {

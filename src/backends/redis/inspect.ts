@@ -89,8 +89,8 @@ function holderOf(line: string, now: number): port.HolderState {
     expiresIn: milliseconds(expiry) - now,
     // A token is the time of the grant, unless the clock was behind those before.
     heldFor: Math.max(0, now - milliseconds(token)),
-    label: decoded(label),
-    ...(group !== '' && { group: decoded(group) }),
+    label: decodeURIComponent(label),
+    ...(group !== '' && { group: decodeURIComponent(group) }),
   };
 }
 
@@ -100,23 +100,14 @@ function waiterOf(line: string): Standing {
   const [priority = '0', weight = '1', group = ''] = options;
   return {
     id,
-    label: decoded(label),
+    label: decodeURIComponent(label),
     permits: parseTicketId(id)?.permits ?? 1,
-    order: { priority: Number(priority), weight: Number(weight), group: decoded(group) },
+    order: { priority: Number(priority), weight: Number(weight), group: decodeURIComponent(group) },
     arrival: Number(arrival),
     tag: /^\d+$/.test(tag) ? Number(tag) : undefined,
     parked: tag === 'p',
     living: lives === '1',
   };
-}
-
-/** A text that another program has written is shown as it is: it must not hide the others. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The value of a word in the field `state` of a semaphore, see `close.lua`; empty: none. */
