@@ -69,9 +69,7 @@ export class RedisBackend implements port.Backend {
     this.#connection = connection;
     this.#check = new ServerCheck(connection);
     this.confirmsPushedGrants = required !== undefined;
-    if (connection.eachMaster !== undefined) {
-      this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
-    }
+    if (connection.eachMaster !== undefined) this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
     const replication = connection.replication?.bind(connection);
     if (replication !== undefined && required !== undefined) {
       this.#confirm = confirmedByReplicas(replication, required, (calls) => this.release(calls));

@@ -19,16 +19,14 @@ const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
  */
 const turns = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
-interface Change {
-  readonly type?: string;
-}
+type Change = { readonly type?: string } | undefined;
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
   readonly isOpen?: boolean;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  on(event: string, listener: (change?: Change) => void): unknown;
-  removeListener(event: string, listener: (change?: Change) => void): unknown;
+  on(event: string, listener: (change: Change) => void): unknown;
+  removeListener(event: string, listener: (change: Change) => void): unknown;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
@@ -58,7 +56,7 @@ export function sentinelSubscription(
   const { hear, confirm } = echoing(sentinel, channel, events);
   let onTrouble: (() => void) | undefined;
   const onError = (): void => onTrouble?.();
-  const onChange = (change?: Change): void => {
+  const onChange = (change: Change): void => {
     if (change?.type === 'MASTER_CHANGE') onTrouble?.();
   };
   const open = (onLost: () => void): Attempt => {

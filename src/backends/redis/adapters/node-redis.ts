@@ -62,8 +62,11 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);
+  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+  // chance.
+  const routesWrongly = isCluster(client) && !hasMethods(client, 'destroy');
   return {
-    ...(routesScriptsWrongly(client) ? routed(client) : scriptsOf(client)),
+    ...(routesWrongly ? routed(client) : scriptsOf(client)),
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
@@ -74,16 +77,18 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   };
 }
 
-function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
-  const connections = cluster.masters.map(async (master) =>
-    nodeRedisConnection(await cluster.nodeClient(master)),
-  );
-  return Promise.all(connections);
+async function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
+  const nodes = await Promise.all(cluster.masters.map(async (node) => cluster.nodeClient(node)));
+  return nodes.map(nodeRedisConnection);
 }
 
-/** Not a cluster, a sentinel or a pool, which send a call over any of several. */
+/**
+ * Not a cluster, a sentinel or a pool, which send a call over any of several connections. A pool
+ * has no `duplicate`.
+ */
 function isOneConnection(client: object): client is OneConnection {
-  return canSubscribe(client) && !isCluster(client) && !isSentinel(client);
+  const canSubscribe = hasMethods<OneConnection & Subscriber>(client, 'duplicate', 'subscribe');
+  return canSubscribe && !isCluster(client) && !isSentinel(client);
 }
 
 type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
@@ -139,28 +144,16 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
 }
 
 function copierOf(client: object): MakeCopy | undefined {
-  // A pool has no `duplicate`: there waiting is by polling alone.
-  if (!isCluster(client)) return canSubscribe(client) ? () => client.duplicate() : undefined;
+  // On a pool, waiting is by polling alone.
+  if (!isCluster(client)) return isOneConnection(client) ? () => client.duplicate() : undefined;
   return async () => {
     const node = anyReady(client.masters, ({ client: one }) => one?.isReady === true);
     return (await client.nodeClient(node)).duplicate();
   };
 }
 
-function canSubscribe(client: object): client is OneConnection {
-  return hasMethods(client, 'duplicate', 'subscribe');
-}
-
 function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
-}
-
-/**
- * Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
- * chance.
- */
-function routesScriptsWrongly(client: object): client is NodeRedisCluster {
-  return isCluster(client) && !hasMethods(client, 'destroy');
 }
 
 /**
