@@ -74,7 +74,13 @@ export class RedisBackend implements port.Backend {
     if (replication !== undefined && required !== undefined) {
       this.#confirm = confirmedByReplicas(replication, required, (calls) => this.release(calls));
     } else if (replication !== undefined) {
-      this.withReplicas = backendsWithReplicas(connection);
+      const made = new Map<string, RedisBackend>();
+      this.withReplicas = (needed) => {
+        const requirement = `${needed.atLeast} ${needed.timeout}`;
+        const backend = made.get(requirement) ?? new RedisBackend(connection, needed);
+        made.set(requirement, backend);
+        return backend;
+      };
     }
     const subscribe = connection.subscribe?.bind(connection);
     if (subscribe === undefined) return;
@@ -151,15 +157,4 @@ export class RedisBackend implements port.Backend {
     if (this.#check.passed) return replies;
     return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);
   }
-}
-
-/** One for each requirement. */
-function backendsWithReplicas(connection: RedisConnection): Method<'withReplicas'> {
-  const made = new Map<string, port.Backend>();
-  return (required) => {
-    const requirement = `${required.atLeast} ${required.timeout}`;
-    const backend = made.get(requirement) ?? new RedisBackend(connection, required);
-    made.set(requirement, backend);
-    return backend;
-  };
 }

@@ -19,11 +19,9 @@ export interface SentinelLed {
 export function revived(client: SentinelLed): () => boolean {
   let isConnecting = client.status === 'connecting';
   let isTried = false;
-  const isPending = (): boolean => {
-    // Closed by its owner while it was asking.
-    const isClosed = Reflect.get(client, 'manuallyClosing') === true;
-    return isConnecting && !isTried && !isClosed;
-  };
+  // Its owner may have closed it while it was asking.
+  const isPending = (): boolean =>
+    isConnecting && !isTried && Reflect.get(client, 'manuallyClosing') !== true;
   client.on('connecting', () => (isConnecting = true));
   // A connection that breaks, or that its owner closes, is closed before it has ended.
   for (const event of ['connect', 'close']) client.on(event, () => (isConnecting = false));
