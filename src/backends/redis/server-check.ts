@@ -13,8 +13,8 @@ const timeOf = (reply: unknown): number => milliseconds(textOf(reply));
 
 /**
  * Whether the server behind a connection knows the commands that are needed, and has a clock that
- * moves: on one that does not, no ticket would ever expire. Looked up beside the first call, with
- * one more command at the same time; later calls cost nothing.
+ * moves: while a clock does not move, no ticket expires. The check is a command beside the first
+ * call, at the same time; later calls cost nothing.
  */
 export class ServerCheck {
   readonly #connection: RedisConnection;

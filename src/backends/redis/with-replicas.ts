@@ -7,15 +7,15 @@ type Confirm = <R extends readonly AcquireReply[] | undefined>(
 ) => Promise<R>;
 
 /**
- * Lets a permit count once enough replicas have it: WAIT follows each call that granted one. What
- * too few replicas have is given back, and the call rejects.
+ * Lets a permit count once enough replicas have it: WAIT follows each call that granted a permit. A
+ * permit that too few replicas have is given back, and the call rejects.
  */
 export function confirmedByReplicas(
   replication: NonNullable<RedisConnection['replication']>,
   required: ReplicaRequirement,
   release: (calls: readonly ReleaseCall[]) => Promise<unknown>,
 ): Confirm {
-  /** By id, of the calls under way: the one that asked for it last. */
+  /** By id: of the calls under way, the call that asked for the id last. */
   const latest = new Map<string, object>();
   return async (calls, acquire) => {
     const ids = calls.flatMap(({ requests }) => requests.map(({ id }) => id));

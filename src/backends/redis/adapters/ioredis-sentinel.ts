@@ -11,7 +11,7 @@ export interface SentinelLed {
 
 /**
  * ioredis ends for good when its failover detector hears of a new master at the very moment in
- * which it asks the sentinels for one: of many processes a few would stay without a connection
+ * which it asks the sentinels for a master: of many processes a few would stay without a connection
  * after a failover. The application has not closed such a client, so redsem connects it again;
  * once, until that has succeeded, because its own options may have made it give up.
  * @returns whether it has ended and will be connected again

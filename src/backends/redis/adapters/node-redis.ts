@@ -128,7 +128,7 @@ function wordsOf(command: string, script: string, keys: Words, args: Words): str
 }
 
 /**
- * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A
+ * What one node publishes goes to all of a cluster, so a connection to a single node is enough. A
  * copy of the whole cluster client would connect to every master, not report the loss of its
  * subscriber, and keep the process alive.
  */
