@@ -25,15 +25,14 @@ export const EmitterOnDemand: typeof EventEmitter = Object.assign(LazyEmitter, E
 
 /** An object that can be lost once, and also notifies listeners that are added after the loss. */
 export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
-  #watching = false;
-
   /** @internal The first `lost` listener was added; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
-  /** @internal Only an object that outlives its first extension, or its permit, pays for this. */
+  /**
+   * @internal Only an object that outlives its first extension, or its permit, pays for this. A
+   *   second call changes nothing, because each listener is called once.
+   */
   protected watchListeners(): void {
-    if (this.#watching) return;
-    this.#watching = true;
     EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
       if (event !== 'lost') return;
       const error = this.onLossListener();

@@ -18,7 +18,7 @@ import { describe, isUnreachable } from './error-causes.js';
 import { telemetry } from './telemetry.js';
 import { checkName, checkRange, integer } from './arguments/validation.js';
 import { quoted, safeCause, withoutCredentials } from './arguments/shown.js';
-import { backendFor, checkMostPermits, checkRateTarget, checkRequest } from './arguments/target.js';
+import { backendFor, checkRateTarget, checkRequest } from './arguments/target.js';
 
 // How a semaphore works. `acquire` makes a request, which asks the backend once: what is ready in
 // the same turn of the event loop travels in one call. The backend drops tickets that have expired
@@ -182,7 +182,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   static async tryTogether(shares: Shares, signal: AbortSignal): Promise<Taken | 'unable'> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
-      checkMostPermits(semaphore.#link.backend, permits);
+      checkRequest(semaphore.#link.backend, { permits });
       return { link: semaphore.#link, permits };
     });
     const outcomes = acquireTogether(wanted, signal);

@@ -20,17 +20,12 @@ export interface ResolvedOptions
   readonly replicas: port.ReplicaRequirement | undefined;
 }
 
-/** What a request asks for. */
-export type ResolvedTry = Pick<port.TicketRequest, 'permits' | 'order' | 'cost'>;
+/** What a request asks for. Without `timeout` it is one try; Infinity: no limit. */
+export type ResolvedRequest = Pick<port.TicketRequest, 'permits' | 'order' | 'cost'> &
+  Pick<user.AcquireOptions, 'timeout' | 'signal' | 'onWaiting'>;
 
-export interface ResolvedAcquire
-  extends ResolvedTry, Required<Pick<user.AcquireOptions, 'signal' | 'onWaiting'>> {
-  /** Infinity: no limit. */
-  readonly timeout: number;
-}
-
-/** Of either kind. */
-export type ResolvedRequest = ResolvedTry & Partial<ResolvedAcquire>;
+/** `AcquireOptions` checked and with defaults. */
+export type ResolvedAcquire = ResolvedRequest & { readonly timeout: number };
 
 /** 365 days, in milliseconds. */
 const LONGEST_PERIOD = 31_536_000_000;
@@ -128,7 +123,7 @@ export function resolveClose(options: user.CloseOptions): number {
 export function resolveTry(
   given: user.TryAcquireOptions = {},
   budgets?: port.Budgets,
-): ResolvedTry {
+): ResolvedRequest {
   checkOptions(given, TRY_OPTIONS, 'options', 'an object with permits');
   const { permits, order, cost } = resolveAcquire(given, TRY_OPTIONS, budgets);
   return { permits, order, cost };

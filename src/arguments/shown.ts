@@ -50,27 +50,23 @@ export function formatValue(value: unknown): string {
     const type = ' (string)';
     return quoted(value.replace(BARE_LOGIN, hide), MOST_SHOWN - type.length) + type;
   }
-  if (typeof value === 'function') return functionShown(value);
-  if (typeof value === 'object' && value !== null) return objectShown(value);
   if (value === null || value === undefined) return String(value);
+  if (typeof value === 'object' || typeof value === 'function') return kindOf(value);
   const type = ` (${typeof value})`;
   return shown(inspect(value), MOST_SHOWN - type.length) + type;
 }
 
-/** `class Redis`, `function connect`. */
-function functionShown(value: object): string {
-  const kind = /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function';
-  const name: unknown = Reflect.get(value, 'name');
-  const isNamed = typeof name === 'string' && name !== '';
-  return isNamed ? shown(`${kind} ${name}`) : `a ${kind} without a name`;
-}
-
-function objectShown(value: object): string {
+/** `class Redis`, `function connect`, `an object of class Redis`. */
+function kindOf(value: object): string {
   if (Array.isArray(value)) return 'an array';
-  const maker: unknown = Reflect.get(value, 'constructor');
-  const name: unknown = typeof maker === 'function' ? maker.name : '';
-  const isNamed = typeof name === 'string' && name !== '' && name !== 'Object';
-  return isNamed ? shown(`an object of class ${name}`) : 'an object';
+  const isFunction = typeof value === 'function';
+  const named: unknown = isFunction ? value : Reflect.get(value, 'constructor');
+  const name: unknown = typeof named === 'function' ? named.name : '';
+  const isNamed = typeof name === 'string' && name !== '';
+  if (!isFunction)
+    return isNamed && name !== 'Object' ? shown(`an object of class ${name}`) : 'an object';
+  const kind = /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function';
+  return isNamed ? shown(`${kind} ${name}`) : `a ${kind} without a name`;
 }
 
 /** Commands with passwords as arguments: `ioredis` puts the command into its errors. */

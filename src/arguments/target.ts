@@ -30,15 +30,13 @@ export function checkRateTarget(backend: Backend, option: 'rate' | 'budgets' | '
   );
 }
 
-export function checkMostPermits({ mostPermits = Infinity }: Backend, permits: number): void {
-  if (permits <= mostPermits) return;
-  throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
-}
-
 /** The permits that a request asks for, and its options of a queue. */
 export function checkRequest(backend: Backend, request: ResolvedRequest): void {
   const { permits, order, onWaiting, cost } = request;
-  checkMostPermits(backend, permits);
+  const { mostPermits = Infinity } = backend;
+  if (permits > mostPermits) {
+    throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
+  }
   if (backend.hasNoQueue !== true) return;
   const group = order?.group === '' ? undefined : order?.group;
   refuseWithoutQueue(backend, { group, priority: order?.priority, onWaiting, cost });

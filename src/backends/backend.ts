@@ -32,8 +32,8 @@ export interface Backend {
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
    * Some figures of each of several semaphores of one prefix: for a list of all. The replies may
-   * end before the calls do, but are at least one: the caller asks again for the others. Left out
-   * where each must be inspected.
+   * end before the calls do, but are at least one: the caller asks again for the other semaphores.
+   * Left out where each must be inspected.
    */
   overview?(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]>;
   /**
@@ -176,7 +176,7 @@ export interface Call {
   readonly key: SemaphoreKey;
   /**
    * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller
-   * named applies. Messages do not carry it, because anybody may send them.
+   * named applies. Messages do not carry it, because any client of the server may send them.
    */
   readonly limit: number;
   /**
@@ -195,8 +195,8 @@ export interface Reply {
   /** The limit that `setLimit` stored, where it is not the caller's. */
   readonly storedLimit?: number | undefined;
   /**
-   * Where none is stored and others hold or wait: the limit of another caller, where it is not this
-   * one's.
+   * Where none is stored and others hold or wait: the limit of another caller, where it differs
+   * from the limit of this caller.
    */
   readonly otherLimit?: number | undefined;
 }
@@ -271,8 +271,8 @@ export interface QueueProgress {
 export type BusyVerdict = Verdict<'busy'>;
 
 /**
- * It asks for more permits than the limit that counts, which is not 0, and is not queued; one that
- * was queued before stays.
+ * It asks for more permits than the limit that counts, which is not 0, and is not queued; a
+ * request that was queued before stays.
  */
 export interface OverVerdict extends Verdict<'over'> {
   /** The limit that counts. */
@@ -305,8 +305,8 @@ export interface ExtendCall extends Call {
   /** The tickets. */
   readonly ids: readonly string[];
   /**
-   * One for each id: a ticket with another token is another one, granted again by a call that was
-   * late, and the one asked for is gone. Left out: whatever has the id is extended.
+   * A token for each id. A ticket with another token was granted again by a call that was late, and
+   * the ticket that the caller means is gone. Left out: whatever has the id is extended.
    */
   readonly fencingTokens?: readonly number[] | undefined;
 }
@@ -386,8 +386,8 @@ export interface AddPermitsReply extends ChangeReply {
   /** What the change made; undefined where it came late. */
   readonly limit: number | undefined;
   /**
-   * It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that
-   * counts.
+   * It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the limit
+   * that counts.
    */
   readonly refused?: boolean;
 }
@@ -489,7 +489,7 @@ export interface Overview extends Pick<InspectReply, 'held' | 'waiting'> {
   readonly limitFrom: 'setLimit' | 'caller' | undefined;
   /** How long the first in the queue waits, in milliseconds; undefined where no request waits. */
   readonly oldestWait: number | undefined;
-  /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher one. */
+  /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher token. */
   readonly tokens: readonly number[];
 }
 

@@ -1,9 +1,9 @@
 import type { InspectReply, Overview } from './backend.js';
 
-/** As many fencing tokens as a look at many semaphores says. */
+/** Fencing tokens of a semaphore in a list of all, at most. */
 const TOKENS = 32;
 
-/** What a look at many semaphores says of one, from a close look at it. */
+/** The figures of a semaphore in a list of all, from its whole state. */
 export function overviewOf(reply: InspectReply): Overview {
   const { limit, limitFrom, held, waiting, holders, waiters } = reply;
   const isKnown = limitFrom !== 'options';

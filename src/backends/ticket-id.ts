@@ -28,7 +28,7 @@ export function adoptedId(own: string, id: string): string {
   return `${own}~${firstId(id)}`;
 }
 
-/** The id that a ticket had before anybody adopted it. */
+/** The id that a ticket had at its grant, before it was adopted. */
 export function firstId(id: string): string {
   return id.slice(id.indexOf('~') + 1);
 }

@@ -1,7 +1,7 @@
 import type * as port from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, QueueFullError } from '../errors.js';
-import { type ResolvedAcquire, tooManyPermits } from '../arguments/resolve.js';
+import { type ResolvedRequest, tooManyPermits } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import type { ValidityWindow } from '../time/server-clock.js';
@@ -18,7 +18,7 @@ const SLOW_CALL_MS = 50;
 const REPORT_EVERY_MS = 1000;
 
 /** Without `timeout` it is one try, whose refusal is no error. */
-export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedAcquire>;
+export type AcquireParams = ResolvedRequest;
 
 /**
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or

@@ -1,18 +1,11 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  Costs,
-  RequestOrder,
-  TicketRequest,
-} from '../backend.js';
+import type * as port from '../backend.js';
 import { NO_ORDER } from '../request-order.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { costsText, lifeOf, list, listText, rateText, textOf, ticketOf } from './wire-text.js';
 
 /** See `acquire.lua`. */
-export const acquire: Operation<AcquireCall, AcquireReply> = {
+export const acquire: Operation<port.AcquireCall, port.AcquireReply> = {
   script: script('acquire'),
   shared: lifeOf,
   shares: (one, other) =>
@@ -23,7 +16,7 @@ export const acquire: Operation<AcquireCall, AcquireReply> = {
   argument: requestsText,
   read: ({ body, serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn }, call) => {
     const verdicts = verdictsOf(body);
-    if (verdicts.length !== call.requests.length || !verdicts.every(isVerdict)) return undefined;
+    if (verdicts?.length !== call.requests.length) return undefined;
     // Field by field: a spread costs several times as much on this path.
     return { serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn, verdicts };
   },
@@ -41,7 +34,7 @@ export function saysBusy(reply: unknown): boolean {
   return /^\d{1,16}\|\d{1,15}$/.test(textOf(reply));
 }
 
-function requestsText(call: AcquireCall): string {
+function requestsText(call: port.AcquireCall): string {
   const { requests, maxWaiting } = call;
   const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
@@ -52,28 +45,28 @@ function requestsText(call: AcquireCall): string {
   // The script reads a single id faster as it is.
   if (first !== undefined && requests.length === 1) {
     if (isPlain) return waits ? first.id : `?${first.id}`;
-    const { id, arrival = 0, order, cost } = first;
-    return [`@${id}`, kindOf(first), arrival, orderText(order, cost), most, rules].join('|');
+    const { id, arrival = 0 } = first;
+    return [`@${id}`, kindOf(first), arrival, orderText(first), most, rules].join('|');
   }
   const ids = listText(requests.map(({ id }) => id));
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
   const arrivals = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
-  const orders = listText(requests.map(({ order, cost }) => orderText(order, cost)));
+  const orders = listText(requests.map(orderText));
   return [ids, requests.map(kindOf).join(''), arrivals, orders, most, rules].join('|');
 }
 
-function isPlainRequest(request: TicketRequest): boolean {
+function isPlainRequest(request: port.TicketRequest): boolean {
   const { permits, arrival, asksProgress, order, cost } = request;
   const isOne = permits === 1 && arrival === undefined && asksProgress !== true;
   return isOne && order === undefined && cost === undefined;
 }
 
-function kindOf({ wait, asksProgress }: TicketRequest): string {
+function kindOf({ wait, asksProgress }: port.TicketRequest): string {
   return wait ? (asksProgress ? 'p' : 'w') : 't';
 }
 
 /** `rate;cap;budget;…`, or the rate alone, or nothing. */
-function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
+function rulesText({ rate, groupLimit, budgets }: port.AcquireCall): string {
   const named = rate === undefined ? '' : rateText(rate);
   if (groupLimit === undefined && budgets === undefined) return named;
   const others = Object.entries(budgets ?? {}).map(([name, of]) => `${name},${rateText(of)}`);
@@ -81,22 +74,21 @@ function rulesText({ rate, groupLimit, budgets }: AcquireCall): string {
 }
 
 /** `priority weight group costs`. */
-function orderText({ priority, weight, group }: RequestOrder = NO_ORDER, cost?: Costs): string {
+function orderText({ order = NO_ORDER, cost }: port.TicketRequest): string {
+  const { priority, weight, group } = order;
   const text = `${priority} ${weight} ${encodeURIComponent(group)}`;
   return cost === undefined ? text : `${text} ${costsText(cost)}`;
 }
 
-const isVerdict = (verdict?: AcquireVerdict): verdict is AcquireVerdict => verdict !== undefined;
-
-/** Undefined for what is no verdict. */
-function verdictsOf(body: string): (AcquireVerdict | undefined)[] {
-  return body.includes(';') || body.startsWith('*') || body === ''
-    ? list(body).flatMap(rowOf)
-    : [verdictOf(body)];
+/** Undefined where a text among them is no verdict. */
+function verdictsOf(body: string): port.AcquireVerdict[] | undefined {
+  const areSeveral = body.includes(';') || body.startsWith('*') || body === '';
+  const verdicts = areSeveral ? list(body).flatMap(rowOf) : [verdictOf(body)];
+  return verdicts.every((verdict) => verdict !== undefined) ? verdicts : undefined;
 }
 
 /** `*n slot token`: n tickets of one permit each, slots and tokens rising. */
-function rowOf(text: string): AcquireVerdict | undefined | AcquireVerdict[] {
+function rowOf(text: string): port.AcquireVerdict | undefined | port.AcquireVerdict[] {
   const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
   if (total === undefined) return verdictOf(text);
   return Array.from({ length: Number(total) }, (_, i) => ({
@@ -106,7 +98,7 @@ function rowOf(text: string): AcquireVerdict | undefined | AcquireVerdict[] {
   }));
 }
 
-function verdictOf(text: string): AcquireVerdict | undefined {
+function verdictOf(text: string): port.AcquireVerdict | undefined {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
@@ -119,7 +111,7 @@ function verdictOf(text: string): AcquireVerdict | undefined {
 const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}),(\d{0,16}))?$/;
 
 /** `q` and the arrival, and if the request asked for it `,position,waiting,estimate`. */
-function queuedOf(text: string): AcquireVerdict | undefined {
+function queuedOf(text: string): port.AcquireVerdict | undefined {
   const [, arrival, position, waiting, estimate] = QUEUED.exec(text) ?? [];
   if (arrival === undefined) return undefined;
   if (waiting === undefined) return { kind: 'queued', arrival: Number(arrival) };

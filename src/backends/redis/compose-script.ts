@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  AFTER_TURN_MS,
-  CLAIM_TIME_MS,
-  KEYS_LIFE_MS,
-  MAX_FREE_SLOTS,
-  MOST_BUDGETS,
-  RATE_LIFE_MS,
-  WAITER_LEASE_MS,
-} from '../protocol.js';
+import * as protocol from '../protocol.js';
 import { luaSources } from './written-by-npm-run-lua.js';
 
 export interface Script {
@@ -17,7 +9,7 @@ export interface Script {
 }
 
 const INCLUDE = /^-- include: (.*)$/;
-/** The file is filled into a table when its first function is called, see `lazy-tables.lua`. */
+/** What follows is filled into a table when its first function is called: `lazy-tables.lua`. */
 const LAZY_TABLE = /^-- lazy table: (\w+)$/;
 /** A function that has the text of a file, which is run where it is first needed. */
 const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
@@ -33,18 +25,18 @@ const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
  * run.
  */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
-  CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
-  WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
-  AFTER_TURN_US: AFTER_TURN_MS * 1000,
-  RATE_LIFE_US: RATE_LIFE_MS * 1000,
-  KEYS_LIFE_MS,
-  MAX_FREE_SLOTS,
-  MOST_BUDGETS,
+  CLAIM_TIME_US: protocol.CLAIM_TIME_MS * 1000,
+  WAITER_LEASE_US: protocol.WAITER_LEASE_MS * 1000,
+  AFTER_TURN_US: protocol.AFTER_TURN_MS * 1000,
+  RATE_LIFE_US: protocol.RATE_LIFE_MS * 1000,
+  KEYS_LIFE_MS: protocol.KEYS_LIFE_MS,
+  MAX_FREE_SLOTS: protocol.MAX_FREE_SLOTS,
+  MOST_BUDGETS: protocol.MOST_BUDGETS,
   LAYOUT: 3,
   /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
   NEVER: 9e15,
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
-  LONG_TTL_US: KEYS_LIFE_MS * 250,
+  LONG_TTL_US: protocol.KEYS_LIFE_MS * 250,
   // How texts of arguments begin: '[', '?', '@' and a space. Bytes cost less than characters.
   LIST: 91,
   TRY: 63,
@@ -73,32 +65,21 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
 const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})\b`, 'g');
 
 /**
- * The lines of a file, behind those of the files that it includes, each once.
- * @param included what is before it
+ * The lines of a file, behind the lines of the files that it includes, each file once.
+ * @param included the files that are before it
  */
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);
   const lines = sources.get(name) ?? [];
-  const [, table] = LAZY_TABLE.exec(lines[0] ?? '') ?? [];
-  if (table === undefined) return composed(lines, included);
-  const body = lines.findIndex((line) => !line.startsWith('--'));
-  return [
-    ...composed(lines.slice(1, body), included),
-    `local ${table} = lazy(function(${table})`,
-    ...composed(lines.slice(body), included),
-    'end)',
-  ];
-}
-
-function composed(lines: readonly string[], included: Set<string>): string[] {
-  return lines.flatMap((line) => {
+  const composed = lines.flatMap((line) => {
     const files = INCLUDE.exec(line)?.[1]?.split(' ');
     if (files) return files.flatMap((file) => (included.has(file) ? [] : linesOf(file, included)));
     const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
-    const body = lazy && linesOf(lazy, new Set(included));
-    if (body) return [`local function ${made}()`, ...body, 'end'];
-    return line.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
+    if (lazy) return [`local function ${made}()`, ...linesOf(lazy, new Set(included)), 'end'];
+    const code = line.replace(LAZY_TABLE, 'local $1 = lazy(function($1)');
+    return code.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
   });
+  return lines.some((line) => LAZY_TABLE.test(line)) ? [...composed, 'end)'] : composed;
 }
 
 export function script(name: string, before: readonly string[] = []): Script {

@@ -1,5 +1,5 @@
 import type * as port from '../backend.js';
-import { budgetsShown, unasked } from '../gcra.js';
+import * as gcra from '../gcra.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import { type Standing, waitersOf } from '../request-order.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -7,7 +7,6 @@ import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { keysOf } from './keys.js';
 import { runScript } from './script-runner.js';
-import { readState } from './stored-state.js';
 import { list, milliseconds, slotsOf, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
 
 const inspectScript = script('inspect');
@@ -20,8 +19,7 @@ export async function inspect(
 ): Promise<port.InspectReply> {
   const holders = new Map<string, port.HolderState>();
   const waiting = new Map<string, Standing>();
-  let state = readState('', 0);
-  let [cursors, now] = [['0', '0'], 0];
+  let [cursors, state, now] = [['0', '0'], '', 0];
   while (cursors.some((cursor) => cursor !== '')) {
     const args = [...cursors, String(INSPECT_PAGE)];
     const page = await runScript(connection, inspectScript, keysOf(call.key), args, pageOf);
@@ -31,16 +29,9 @@ export async function inspect(
   }
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-  const waiters = waitersOf([...waiting.values()], now, state.timeOf);
-  const rate = state.rate === undefined ? unasked(call.rate) : state.rate;
-  const limit = state.limit ?? { limit: call.limit, limitFrom: 'options' };
-  const groupLimit = state.groupLimit === undefined ? call.groupLimit : state.groupLimit;
-  const rules = {
-    ...limit,
-    ...(rate && { rate }),
-    ...budgetsShown(state.budgets, call.budgets),
-    ...(typeof groupLimit === 'number' && { groupLimit }),
-  };
+  const timeOf = (priority: number): number => Number(wordIn(state, String(priority)));
+  const waiters = waitersOf([...waiting.values()], now, timeOf);
+  const rules = rulesOf(state, gcra.microseconds(now), call);
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
 
@@ -49,7 +40,11 @@ export function overview(
   connection: RedisConnection,
   keys: readonly port.SemaphoreKey[],
 ): Promise<readonly port.OverviewReply[]> {
-  return runScript(connection, overviewScript, keys.flatMap(keysOf), [], readOverview);
+  return runScript(connection, overviewScript, keys.flatMap(keysOf), [], (reply) => {
+    const [time = '', ...parts] = textOf(reply).split('|');
+    if (!TIME.test(time) || parts.length === 0) throw new UnexpectedReplyError('overview', reply);
+    return parts.map((text) => overviewOf(text, milliseconds(time)));
+  });
 }
 
 /** `now|state|cursor|cursor|holders|waiters`, see `inspect.lua`. */
@@ -61,17 +56,11 @@ function pageOf(reply: unknown) {
   const now = milliseconds(time);
   return {
     now,
-    state: readState(state, now),
+    state,
     cursors: [ticketCursor, requestCursor],
     holders: list(holders).map((line) => holderOf(line, now)),
     waiters: list(waiters).map(waiterOf),
   };
-}
-
-function readOverview(reply: unknown): port.OverviewReply[] {
-  const [time = '', ...parts] = textOf(reply).split('|');
-  if (!TIME.test(time) || parts.length === 0) throw new UnexpectedReplyError('overview', reply);
-  return parts.map((text) => overviewOf(text, milliseconds(time)));
 }
 
 const OVERVIEW = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ((?:\d{1,16}(?:,(?=\d)|(?= )))*) (.*)$/;
@@ -81,7 +70,7 @@ function overviewOf(text: string, now: number): port.OverviewReply {
   const [, held, waiting, arrival = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
   if (state === undefined) throw new UnexpectedReplyError('overview', text);
   return {
-    ...(readState(state, now).limit ?? { limit: undefined, limitFrom: undefined }),
+    ...(limitOf(state) ?? { limit: undefined, limitFrom: undefined }),
     held: Number(held),
     waiting: Number(waiting),
     oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(arrival)),
@@ -100,8 +89,8 @@ function holderOf(line: string, now: number): port.HolderState {
     expiresIn: milliseconds(expiry) - now,
     // A token is the time of the grant, unless the clock was behind those before.
     heldFor: Math.max(0, now - milliseconds(token)),
-    label: decoded(label),
-    ...(group !== '' && { group: decoded(group) }),
+    label: decodeURIComponent(label),
+    ...(group !== '' && { group: decodeURIComponent(group) }),
   };
 }
 
@@ -111,9 +100,9 @@ function waiterOf(line: string): Standing {
   const [priority = '0', weight = '1', group = ''] = options;
   return {
     id,
-    label: decoded(label),
+    label: decodeURIComponent(label),
     permits: parseTicketId(id)?.permits ?? 1,
-    order: { priority: Number(priority), weight: Number(weight), group: decoded(group) },
+    order: { priority: Number(priority), weight: Number(weight), group: decodeURIComponent(group) },
     arrival: Number(arrival),
     tag: /^\d+$/.test(tag) ? Number(tag) : undefined,
     parked: tag === 'p',
@@ -121,11 +110,69 @@ function waiterOf(line: string): Standing {
   };
 }
 
-/** A text that another program has written is shown as it is: it must not hide the others. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+/** The value of a word in the field `state` of a semaphore, see `close.lua`; empty: none. */
+function wordIn(state: string, word: string): string {
+  return new RegExp(` ${word}:(\\S+)`).exec(state)?.[1] ?? '';
+}
+
+/** Undefined where no caller has named a limit within a day. */
+function limitOf(state: string) {
+  const [, caller] = /^\d{16} (\d{1,16})(?= |$)/.exec(state) ?? [];
+  if (caller === undefined) return undefined;
+  const stored = wordIn(state, 'stored');
+  if (stored === '') return { limit: Number(caller), limitFrom: 'caller' } as const;
+  return { limit: Number(stored), limitFrom: 'setLimit' } as const;
+}
+
+/** What counts: what is stored, else what a caller of late named, else what this caller names. */
+function rulesOf(state: string, now: number, own: port.InspectCall) {
+  const rate = rateOf(wordIn(state, 'rate'), now, own);
+  const groupLimit = capOf(wordIn(state, 'cap'), now, own);
+  return {
+    ...(limitOf(state) ?? ({ limit: own.limit, limitFrom: 'options' } as const)),
+    ...(rate && { rate }),
+    ...gcra.budgetsShown(budgetsOf(state, now), own.budgets),
+    ...(groupLimit !== undefined && { groupLimit }),
+  };
+}
+
+/** `permits,until`, see `caps.lua`; `none`: no group limit counts. */
+function capOf(text: string, now: number, own: port.InspectCall): number | undefined {
+  if (text === 'none') return undefined;
+  const [permits, until = 0] = text.split(',').map(Number);
+  return text === '' || (until > 0 && until <= now) ? own.groupLimit : permits;
+}
+
+function rateOf(text: string, now: number, own: port.InspectCall): port.RateState | undefined {
+  if (text === 'none') return undefined;
+  const meter = meterOf(text, now);
+  if (meter === undefined) return gcra.unasked(own.rate);
+  const next = gcra.timeAllowed(meter.rate, gcra.onClockAt(now, meter), now, 1, 0);
+  const from = meter.until === 0 ? 'setRate' : 'caller';
+  return { ...meter.rate, from, nextIn: Math.max(0, next - now) / 1000 };
+}
+
+/** By name; null where it is stored that there is none. */
+function budgetsOf(state: string, now: number): Map<string, port.BudgetState | null> {
+  const budgets = new Map<string, port.BudgetState | null>();
+  for (const [, name = '', rate = ''] of state.matchAll(/ budget:([^,]+),(\S+)/g)) {
+    const meter = meterOf(rate, now);
+    const from = meter?.until === 0 ? 'setBudget' : 'caller';
+    if (rate.startsWith('none')) budgets.set(name, null);
+    else if (meter) budgets.set(name, gcra.budgetState(meter.rate, meter, now, from));
   }
+  return budgets;
+}
+
+/** `permits,period,burst,until,tat,granted`, and of a budget `,returned`, see `rate.lua`. */
+const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){2,3}$/;
+
+/** Undefined where it counts no more. */
+function meterOf(text: string, now: number) {
+  if (text === '' || text.startsWith('none')) return undefined;
+  if (!METER.test(text)) throw new UnexpectedReplyError('inspect', text);
+  const numbers = text.split(',').map(Number);
+  const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = numbers;
+  if (until > 0 && until <= now) return undefined;
+  return { rate: { permits, per: period / 1000, burst }, until, tat, granted };
 }

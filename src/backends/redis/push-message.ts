@@ -1,4 +1,4 @@
-import type { EndedTicket, GrantListener, PushedGrant, PushedTurn } from '../backend.js';
+import type { EndedTicket, GrantListener, PushedGrant } from '../backend.js';
 import { nameOfTag } from './keys.js';
 import { grantsOf, milliseconds } from './wire-text.js';
 
@@ -24,15 +24,13 @@ export function hearPush(message: string, client: string, listener: GrantListene
   if (name === undefined) return;
   const grants: PushedGrant[] = [];
   const ended: EndedTicket[] = [];
-  const turns: PushedTurn[] = [];
   for (const line of message.slice(0, end).split(';', MOST_LINES)) {
     if (!line.startsWith(`${client}.`) || line.indexOf(' ') > LONGEST_ID) continue;
     const [, id, what, time] = /^(\S+) (?:(revoked|adopted)|at (\d{1,16}))$/.exec(line) ?? [];
     if (id === undefined) grants.push(...grantsOf(line));
-    else if (time !== undefined) turns.push({ id, at: milliseconds(time) });
+    else if (time !== undefined) listener.onTurn?.({ id, at: milliseconds(time) }, name);
     else ended.push({ id, reason: what === 'revoked' ? 'revoked' : 'missing' });
   }
   if (grants.length > 0) listener.onGrants(grants, name);
   if (ended.length > 0) listener.onEnded?.(ended, name);
-  for (const turn of turns) listener.onTurn?.(turn, name);
 }

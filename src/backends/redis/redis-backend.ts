@@ -56,6 +56,12 @@ export class RedisBackend implements port.Backend {
   readonly adopt: Method<'adopt'> = this.#alone(admin.adopt);
   readonly revoke: Method<'revoke'> = this.#alone(admin.revoke);
   readonly inspect: Method<'inspect'> = (call) => inspect(this.#connection, call);
+  readonly acquireTogether: Method<'acquireTogether'> = (calls) => {
+    const read = (reply: unknown): port.AcquireReply[] | undefined =>
+      saysBusy(reply) ? undefined : readReplies(reply, calls, together);
+    const send = () => this.#send(together, calls, read);
+    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
+  };
   readonly listNames: Method<'listNames'> = (...page) => listNames(this.#connection, ...page);
   readonly noteStripes: Method<'noteStripes'> = (...note) => noteStripes(this.#connection, ...note);
 
@@ -63,14 +69,18 @@ export class RedisBackend implements port.Backend {
     this.#connection = connection;
     this.#check = new ServerCheck(connection);
     this.confirmsPushedGrants = required !== undefined;
-    if (connection.eachMaster !== undefined) {
-      this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
-    }
+    if (connection.eachMaster !== undefined) this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
     const replication = connection.replication?.bind(connection);
     if (replication !== undefined && required !== undefined) {
       this.#confirm = confirmedByReplicas(replication, required, (calls) => this.release(calls));
     } else if (replication !== undefined) {
-      this.withReplicas = backendsWithReplicas(connection);
+      const made = new Map<string, RedisBackend>();
+      this.withReplicas = (needed) => {
+        const requirement = `${needed.atLeast} ${needed.timeout}`;
+        const backend = made.get(requirement) ?? new RedisBackend(connection, needed);
+        made.set(requirement, backend);
+        return backend;
+      };
     }
     const subscribe = connection.subscribe?.bind(connection);
     if (subscribe === undefined) return;
@@ -89,15 +99,6 @@ export class RedisBackend implements port.Backend {
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
     if (this.#confirm === undefined) return this.#run(acquire, calls);
     return this.#confirm(calls, () => this.#run(acquire, calls));
-  }
-
-  acquireTogether(
-    calls: readonly port.AcquireCall[],
-  ): Promise<readonly port.AcquireReply[] | undefined> {
-    const read = (reply: unknown): port.AcquireReply[] | undefined =>
-      saysBusy(reply) ? undefined : readReplies(reply, calls, together);
-    const send = () => this.#send(together, calls, read);
-    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
   async overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
@@ -156,15 +157,4 @@ export class RedisBackend implements port.Backend {
     if (this.#check.passed) return replies;
     return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);
   }
-}
-
-/** One for each requirement. */
-function backendsWithReplicas(connection: RedisConnection): Method<'withReplicas'> {
-  const made = new Map<string, port.Backend>();
-  return (required) => {
-    const requirement = `${required.atLeast} ${required.timeout}`;
-    const backend = made.get(requirement) ?? new RedisBackend(connection, required);
-    made.set(requirement, backend);
-    return backend;
-  };
 }

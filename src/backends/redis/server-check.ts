@@ -3,17 +3,18 @@ import { UnfitServerError } from '../unfit-server.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { runScript } from './script-runner.js';
-import { milliseconds, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
+import { milliseconds, textOf } from './wire-text.js';
 
 /** A clock that has not moved after this time has stopped. */
 const STANDSTILL_MS = 20;
 
 const checkServerScript = script('check-server');
+const timeOf = (reply: unknown): number => milliseconds(textOf(reply));
 
 /**
  * Whether the server behind a connection knows the commands that are needed, and has a clock that
- * moves: on one that does not, no ticket would ever expire. Looked up beside the first call, with
- * one more command at the same time; later calls cost nothing.
+ * moves: while a clock does not move, no ticket expires. The check is a command beside the first
+ * call, at the same time; later calls cost nothing.
  */
 export class ServerCheck {
   readonly #connection: RedisConnection;
@@ -35,7 +36,9 @@ export class ServerCheck {
     timeIn: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
-    const probe = this.#time(keys);
+    const timeNow = () =>
+      runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
+    const probe = timeNow();
     // Also where the probe has failed: what is withdrawn before its call has run would be granted
     // after that.
     await Promise.allSettled([call, probe]);
@@ -45,20 +48,11 @@ export class ServerCheck {
     // The two ran one after the other. A clock may be coarse: by round trips, so that no timer is
     // needed.
     const began = systemClock.monotonic();
-    for (let now = time; now === before; now = await this.#time(keys)) {
+    for (let now = time; now === before; now = await timeNow()) {
       if (systemClock.monotonic() - began <= STANDSTILL_MS) continue;
       throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
     }
     this.passed = true;
     return reply;
   }
-
-  #time(keys: readonly string[]): Promise<number> {
-    return runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
-  }
-}
-
-function timeOf(reply: unknown): number {
-  if (TIME.test(textOf(reply))) return milliseconds(textOf(reply));
-  throw new UnexpectedReplyError('check-server', reply);
 }

@@ -52,9 +52,8 @@ export function rateText({ permits, per, burst }: Rate): string {
 
 /** `tokens:4000&…`. */
 export function costsText(costs: Costs): string {
-  return Object.entries(costs)
-    .map(([name, units]) => `${name}:${units}`)
-    .join('&');
+  const parts = Object.entries(costs).map(([name, units]) => `${name}:${units}`);
+  return parts.join('&');
 }
 
 export function list(text: string, between = ';'): string[] {

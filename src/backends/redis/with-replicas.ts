@@ -1,31 +1,21 @@
 import type { AcquireCall, AcquireReply, ReleaseCall, ReplicaRequirement } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 
-/** Permits were granted but too few replicas acknowledged them. */
-class TooFewReplicasError extends Error {
-  constructor(count: number, { atLeast, timeout }: ReplicaRequirement) {
-    super(
-      `${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms; check INFO replication, or lower replicas.atLeast`,
-    );
-    this.name = 'TooFewReplicasError';
-  }
-}
-
 type Confirm = <R extends readonly AcquireReply[] | undefined>(
   calls: readonly AcquireCall[],
   acquire: () => Promise<R>,
 ) => Promise<R>;
 
 /**
- * Lets a permit count once enough replicas have it: WAIT follows each call that granted one. What
- * too few replicas have is given back, and the call rejects.
+ * Lets a permit count once enough replicas have it: WAIT follows each call that granted a permit. A
+ * permit that too few replicas have is given back, and the call rejects.
  */
 export function confirmedByReplicas(
   replication: NonNullable<RedisConnection['replication']>,
   required: ReplicaRequirement,
   release: (calls: readonly ReleaseCall[]) => Promise<unknown>,
 ): Confirm {
-  /** By id, of the calls under way: the one that asked for it last. */
+  /** By id: of the calls under way, the call that asked for the id last. */
   const latest = new Map<string, object>();
   return async (calls, acquire) => {
     const ids = calls.flatMap(({ requests }) => requests.map(({ id }) => id));
@@ -37,26 +27,22 @@ export function confirmedByReplicas(
       if (!replies?.some(hasGrant)) return replies;
       const count = await acknowledged(required.atLeast, required.timeout);
       if (count >= required.atLeast) return replies;
-      // An id that was asked for again since is that call's ticket, and may be held.
-      const isOurs = (id: string): boolean => latest.get(id) === own;
-      const granted = calls.map((call, i) => grantedOf(call, replies[i], isOurs));
-      const some = granted.filter(({ ids: gone }) => gone.length > 0);
-      if (some.length > 0) await release(some);
-      throw new TooFewReplicasError(count, required);
+      const granted = calls.flatMap(({ key, limit, requests }, i) => {
+        const isGranted = (id: string, j: number): boolean =>
+          // An id that was asked for again since is that call's ticket, and may be held.
+          replies[i]?.verdicts[j]?.kind === 'granted' && latest.get(id) === own;
+        const gone = requests.map(({ id }) => id).filter(isGranted);
+        // In no client's name: what comes free is pushed to all waiters, here too.
+        return gone.length === 0 ? [] : [{ key, limit, client: '', ids: gone }];
+      });
+      if (granted.length > 0) await release(granted);
+      const told = `${count} of ${required.atLeast} replicas acknowledged the ticket`;
+      const message = `${told} within ${required.timeout} ms; check INFO replication, or lower replicas.atLeast`;
+      throw Object.assign(new Error(message), { name: 'TooFewReplicasError' });
     } finally {
       for (const id of ids) if (latest.get(id) === own) latest.delete(id);
     }
   };
-}
-
-/** In no client's name: what comes free is pushed to all waiters, here too. */
-function grantedOf(
-  { key, limit, requests }: AcquireCall,
-  reply: AcquireReply | undefined,
-  isOurs: (id: string) => boolean,
-): ReleaseCall {
-  const granted = requests.filter((_one, i) => reply?.verdicts[i]?.kind === 'granted');
-  return { key, limit, client: '', ids: granted.map(({ id }) => id).filter(isOurs) };
 }
 
 function hasGrant({ verdicts }: AcquireReply): boolean {

@@ -11,7 +11,7 @@ export interface SentinelLed {
 
 /**
  * ioredis ends for good when its failover detector hears of a new master at the very moment in
- * which it asks the sentinels for one: of many processes a few would stay without a connection
+ * which it asks the sentinels for a master: of many processes a few would stay without a connection
  * after a failover. The application has not closed such a client, so redsem connects it again;
  * once, until that has succeeded, because its own options may have made it give up.
  * @returns whether it has ended and will be connected again
@@ -19,11 +19,9 @@ export interface SentinelLed {
 export function revived(client: SentinelLed): () => boolean {
   let isConnecting = client.status === 'connecting';
   let isTried = false;
-  const isPending = (): boolean => {
-    // Closed by its owner while it was asking.
-    const isClosed = Reflect.get(client, 'manuallyClosing') === true;
-    return isConnecting && !isTried && !isClosed;
-  };
+  // Its owner may have closed it while it was asking.
+  const isPending = (): boolean =>
+    isConnecting && !isTried && Reflect.get(client, 'manuallyClosing') !== true;
   client.on('connecting', () => (isConnecting = true));
   // A connection that breaks, or that its owner closes, is closed before it has ended.
   for (const event of ['connect', 'close']) client.on(event, () => (isConnecting = false));

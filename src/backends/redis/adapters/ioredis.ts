@@ -99,9 +99,9 @@ const COPY_OPTIONS: CopyOptions = {
 };
 
 /**
- * What one node publishes goes to all of a cluster, so one connection to one of them is enough. The
- * cluster client would make one as well, but reports neither the loss of that connection nor of its
- * messages.
+ * What one node publishes goes to all of a cluster, so a connection to a single node is enough. The
+ * cluster client would make such a connection, too, but reports neither its loss nor the loss of
+ * its messages.
  */
 function copierOf(client: object): (() => Subscriber) | undefined {
   if (isCluster(client)) {

@@ -1,8 +1,8 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 
 /**
- * Between a subscription that was lost and the next one: polling takes over meanwhile. Doubles up
- * to the most while none is confirmed.
+ * The pause between a lost subscription and the next: waiters poll meanwhile. It doubles up to the
+ * longest while no subscription is confirmed.
  */
 const RESUBSCRIBE_DELAY_MS = 250;
 const LONGEST_RESUBSCRIBE_DELAY_MS = 2000;
@@ -33,7 +33,7 @@ export function movingSubscription(
   events: SubscriptionEvents,
 ): Subscription {
   let current: Attempt | undefined;
-  /** Settles when the one before has ended. */
+  /** Settles when the attempt before has ended. */
   let left: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let [isClosed, pause] = [false, RESUBSCRIBE_DELAY_MS];
@@ -96,7 +96,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * One of those `nodes` that are ready. Any other may be down, and a client that is asked for it
+ * A ready node of `nodes`, by chance. Any other node may be down, and a client that is asked for it
  * would try it for ever.
  */
 export function anyReady<T>(nodes: readonly T[], isReady: (node: T) => boolean): T {

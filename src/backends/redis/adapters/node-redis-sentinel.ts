@@ -1,5 +1,5 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import { isRefusal } from './moving-subscription.js';
+import { type Attempt, isRefusal, movingSubscription } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
 /** Between two tries to subscribe, and how long one may take. */
@@ -14,21 +14,19 @@ const ECHO = 'echo';
 const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
 
 /**
- * Settles once the subscriptions that were closed before have ended: an end that meets a new
- * subscription would end it, too.
+ * By client: when its last subscription or end of a subscription is done. They come one after the
+ * other, because an end that meets a new subscription would end it, too.
  */
-const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
+const turns = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
-interface Change {
-  readonly type?: string;
-}
+type Change = { readonly type?: string } | undefined;
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
   readonly isOpen?: boolean;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  on(event: string, listener: (change?: Change) => void): unknown;
-  removeListener(event: string, listener: (change?: Change) => void): unknown;
+  on(event: string, listener: (change: Change) => void): unknown;
+  removeListener(event: string, listener: (change: Change) => void): unknown;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
@@ -38,116 +36,88 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
   return hasMethods(client, 'setTracer', 'use', 'subscribe', 'unsubscribe');
 }
 
+function inTurn(sentinel: NodeRedisSentinel, task: () => Promise<void>): Promise<void> {
+  const turn = (turns.get(sentinel) ?? Promise.resolve()).then(task, task);
+  turns.set(sentinel, turn);
+  return turn;
+}
+
 /**
- * It makes a separate connection for subscriptions and takes it along to a new master: a copy of
- * the whole client would add two more, and version 5 cannot be copied. Whether that connection
- * stood all the while it does not report it, so after every sign of trouble a message to itself is
- * sent.
+ * The client makes a separate connection for subscriptions and takes it along to a new master: a
+ * copy of the whole client would add two more, and version 5 cannot be copied. The client does not
+ * report whether that connection stood all the while. So an attempt lasts until the next sign of
+ * trouble, and the next attempt sends a message to itself.
  */
-export class SentinelSubscription implements Subscription {
-  readonly #sentinel: NodeRedisSentinel;
-  readonly #channel: string;
-  readonly #events: SubscriptionEvents;
-  #doubts = 1;
-  #asking: Promise<void> | undefined;
-  #closed = false;
-  #onEcho: (() => void) | undefined;
-
-  constructor(sentinel: NodeRedisSentinel, channel: string, events: SubscriptionEvents) {
-    this.#sentinel = sentinel;
-    this.#channel = channel;
-    this.#events = events;
-    sentinel.on('error', this.#onTrouble);
-    sentinel.on('topology-change', this.#onChange);
-    this.#askOnce();
-  }
-
-  close(): Promise<void> {
-    this.#closed = true;
-    this.#sentinel.removeListener('error', this.#onTrouble);
-    this.#sentinel.removeListener('topology-change', this.#onChange);
-    const left = this.#leave();
-    leaving.set(this.#sentinel, left);
-    return left;
-  }
-
-  readonly #listener = (message: string): void => {
-    if (message === ECHO) this.#onEcho?.();
-    else this.#events.onMessage(message);
+export function sentinelSubscription(
+  sentinel: NodeRedisSentinel,
+  channel: string,
+  events: SubscriptionEvents,
+): Subscription {
+  const { hear, confirm } = echoing(sentinel, channel, events);
+  let onTrouble: (() => void) | undefined;
+  const onError = (): void => onTrouble?.();
+  const onChange = (change: Change): void => {
+    if (change?.type === 'MASTER_CHANGE') onTrouble?.();
   };
-
-  readonly #onTrouble = (): void => {
-    this.#doubts += 1;
-    this.#askOnce();
-    this.#events.onHealth(false);
+  const open = (onLost: () => void): Attempt => {
+    onTrouble = onLost;
+    return { subscribed: inTurn(sentinel, confirm), close: () => Promise.resolve() };
   };
-
-  readonly #onChange = (change?: Change): void => {
-    if (change?.type === 'MASTER_CHANGE') this.#onTrouble();
-  };
-
-  #askOnce(): void {
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
-  }
-
-  async #ask(): Promise<void> {
-    await leaving.get(this.#sentinel);
-    for (;;) {
-      const doubt = this.#doubts;
-      try {
-        await this.#confirm();
-        if (doubt !== this.#doubts) continue;
-        if (!this.#closed) this.#events.onHealth(true);
-        return;
-      } catch (error) {
-        if (!this.#closed) this.#events.onHealth(false);
-        // A listener for that may have closed it.
-        if (this.#closed) return;
-        if (isRefusal(error)) return this.#events.onFailed();
-        await pass(RETRY_DELAY_MS);
-        if (this.#closed) return;
-      }
-    }
-  }
-
   /**
-   * Not before a script has run: a connection for subscriptions that it opens to a master that is
-   * down is tried for ever, even after the client was closed. Subscribed already, it answers at
-   * once by itself. A second channel would ask the server, but one that is refused because the
-   * connection breaks would leave that behind.
-   */
-  async #confirm(): Promise<void> {
-    const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
-    await this.#sentinel.eval('return 1', { keys: [], arguments: [] });
-    await this.#sentinel.subscribe(this.#channel, this.#listener);
-    await this.#sentinel.eval(PUBLISH, { keys: [], arguments: [this.#channel, ECHO] });
-    const silence = pass(RETRY_DELAY_MS).then(() => {
-      throw new Error(`no echo within ${RETRY_DELAY_MS} ms`);
-    });
-    await Promise.race([heard, silence]);
-  }
-
-  /**
-   * Its connection cannot be ended while the client makes it: the client would lose track of it.
+   * The connection cannot be ended while the client makes it: the client would lose track of it.
    * Where it breaks meanwhile, it comes back with the subscription, and can be ended only then.
    */
-  async #leave(): Promise<void> {
-    await this.#asking;
-    for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
-      // A closed client has ended its connection, and would make another one to unsubscribe. Valkey
-      // 8.0 refuses that where nothing is subscribed, and the new connection would stay.
-      if (this.#sentinel.isOpen === false) return;
+  const leave = async (): Promise<void> => {
+    // A closed client has ended its connection, and would make another one to unsubscribe. Valkey
+    // 8.0 refuses that where nothing is subscribed, and the new connection would stay.
+    for (let tries = 0; tries < TRIES_TO_END && sentinel.isOpen !== false; tries += 1) {
       try {
-        if (tries > 0) await this.#confirm();
-        await this.#sentinel.unsubscribe(this.#channel, this.#listener);
+        if (tries > 0) await confirm();
+        await sentinel.unsubscribe(channel, hear);
         return;
       } catch (error) {
-        // Without the right to unsubscribe, it stays until the client is closed.
+        // Without the right to unsubscribe, the subscription stays until the client is closed.
         if (isRefusal(error)) return;
         await pass(RETRY_DELAY_MS);
       }
     }
-  }
+  };
+  sentinel.on('error', onError);
+  sentinel.on('topology-change', onChange);
+  const moving = movingSubscription(open, events);
+  const close = (): Promise<void> => {
+    sentinel.removeListener('error', onError);
+    sentinel.removeListener('topology-change', onChange);
+    void moving.close();
+    return inTurn(sentinel, leave);
+  };
+  return { close };
+}
+
+/** Hears the messages of a channel, and confirms that they arrive. */
+function echoing(sentinel: NodeRedisSentinel, channel: string, events: SubscriptionEvents) {
+  let onEcho: (() => void) | undefined;
+  const hear = (message: string): void => {
+    if (message === ECHO) onEcho?.();
+    else events.onMessage(message);
+  };
+  /**
+   * Not before a script has run: a connection for subscriptions that the client opens to a master
+   * that is down is tried for ever, even after the client was closed. Subscribed already, the
+   * client answers at once by itself. A second channel would ask the server, but a second channel
+   * that is refused because the connection breaks would leave that behind.
+   */
+  const confirm = async (): Promise<void> => {
+    const heard = new Promise<void>((resolve) => (onEcho = resolve));
+    await sentinel.eval('return 1', { keys: [], arguments: [] });
+    await sentinel.subscribe(channel, hear);
+    await sentinel.eval(PUBLISH, { keys: [], arguments: [channel, ECHO] });
+    const silence = pass(RETRY_DELAY_MS).then(() => {
+      throw new Error(`no echo within ${RETRY_DELAY_MS} ms`);
+    });
+    await Promise.race([heard, silence]);
+  };
+  return { hear, confirm };
 }
 
 function pass(duration: number): Promise<void> {

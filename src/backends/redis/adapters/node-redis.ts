@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../connection.js';
 import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
-import { isSentinel, SentinelSubscription } from './node-redis-sentinel.js';
+import { isSentinel, sentinelSubscription } from './node-redis-sentinel.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 interface ScriptArguments {
@@ -18,9 +18,13 @@ export interface NodeRedisClient {
   readonly isOpen?: boolean;
 }
 
-/** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
-interface Duplicable {
+/** A single client (4, 5, 6), which sends each call over its one connection. */
+interface OneConnection {
   duplicate(): Subscriber;
+  sendCommand(args: string[], options?: object): Promise<unknown>;
+  readonly isReady?: boolean;
+  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
+  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 interface Subscriber {
@@ -39,21 +43,13 @@ interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
 
-type NodeClient = Duplicable & NodeRedisClient;
+type NodeClient = OneConnection & NodeRedisClient;
 
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
 interface NodeRedisCluster {
   readonly masters: readonly Node[];
   nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
-}
-
-/** A single client of them, which sends each call over its one connection. */
-interface OneConnection extends Duplicable {
-  sendCommand(args: string[], options?: object): Promise<unknown>;
-  readonly isReady?: boolean;
-  /** Version 6 puts the prefix before the keys of `evalSha` and `eval`, not of `sendCommand`. */
-  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -66,8 +62,11 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);
+  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+  // chance.
+  const routesWrongly = isCluster(client) && !hasMethods(client, 'destroy');
   return {
-    ...(routesScriptsWrongly(client) ? routed(client) : scriptsOf(client)),
+    ...(routesWrongly ? routed(client) : scriptsOf(client)),
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
@@ -78,16 +77,18 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   };
 }
 
-function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
-  const connections = cluster.masters.map(async (master) =>
-    nodeRedisConnection(await cluster.nodeClient(master)),
-  );
-  return Promise.all(connections);
+async function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
+  const nodes = await Promise.all(cluster.masters.map(async (node) => cluster.nodeClient(node)));
+  return nodes.map(nodeRedisConnection);
 }
 
-/** Not a cluster, a sentinel or a pool, which send a call over any of several. */
+/**
+ * Not a cluster, a sentinel or a pool, which send a call over any of several connections. A pool
+ * has no `duplicate`.
+ */
 function isOneConnection(client: object): client is OneConnection {
-  return canSubscribe(client) && !isCluster(client) && !isSentinel(client);
+  const canSubscribe = hasMethods<OneConnection & Subscriber>(client, 'duplicate', 'subscribe');
+  return canSubscribe && !isCluster(client) && !isSentinel(client);
 }
 
 type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
@@ -127,12 +128,12 @@ function wordsOf(command: string, script: string, keys: Words, args: Words): str
 }
 
 /**
- * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A
+ * What one node publishes goes to all of a cluster, so a connection to a single node is enough. A
  * copy of the whole cluster client would connect to every master, not report the loss of its
  * subscriber, and keep the process alive.
  */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isSentinel(client)) return (...wanted) => new SentinelSubscription(client, ...wanted);
+  if (isSentinel(client)) return (...wanted) => sentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
   return (channel, events) => {
@@ -143,28 +144,16 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
 }
 
 function copierOf(client: object): MakeCopy | undefined {
-  // A pool has no `duplicate`: there waiting is by polling alone.
-  if (!isCluster(client)) return canSubscribe(client) ? () => client.duplicate() : undefined;
+  // On a pool, waiting is by polling alone.
+  if (!isCluster(client)) return isOneConnection(client) ? () => client.duplicate() : undefined;
   return async () => {
     const node = anyReady(client.masters, ({ client: one }) => one?.isReady === true);
     return (await client.nodeClient(node)).duplicate();
   };
 }
 
-function canSubscribe(client: object): client is Duplicable {
-  return hasMethods(client, 'duplicate', 'subscribe');
-}
-
 function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
-}
-
-/**
- * Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
- * chance.
- */
-function routesScriptsWrongly(client: object): client is NodeRedisCluster {
-  return isCluster(client) && !hasMethods(client, 'destroy');
 }
 
 /**
@@ -175,14 +164,17 @@ function routesScriptsWrongly(client: object): client is NodeRedisCluster {
  */
 function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
   let client: Subscriber | undefined;
-  let [isConnecting, isClosed, isEnding] = [false, false, false];
+  let [isConnecting, isClosed] = [false, false];
   let setEnded!: () => void;
   const ended = new Promise<void>((resolve) => (setEnded = resolve));
 
   const end = async (): Promise<void> => {
-    if (isEnding) return;
-    isEnding = true;
-    isEnding = await hasEnded(client);
+    try {
+      // Version 4 knows no `destroy`.
+      await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
+    } catch {
+      // It was not open. An error after its end ends it once more.
+    }
     setEnded();
   };
   /** Its socket is there, or there is none. */
@@ -199,11 +191,7 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
     client = await copy();
     if (isClosed) return;
     // A copy has no listeners yet; without this one, a lost connection would end the process.
-    client.on('error', () => {
-      // After its end: that has failed, and it lives on.
-      isEnding = false;
-      lose();
-    });
+    client.on('error', lose);
     client.on('end', lose);
     // When version 4 is ended before it has written its first commands, it rejects promises that no
     // code listens to yet.
@@ -224,14 +212,4 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
       await ended;
     },
   };
-}
-
-/** Version 4 knows no `destroy`. False: it was not open, or would not be ended. */
-async function hasEnded(client: Subscriber | undefined): Promise<boolean> {
-  try {
-    await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
-    return true;
-  } catch {
-    return false;
-  }
 }

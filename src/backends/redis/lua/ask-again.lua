@@ -1,6 +1,6 @@
 -- Fragment of acquire-slow.lua: when a caller that waits should ask again.
--- lazy table: ask_again
 -- include: lazy-tables records rate fair-order waiter-leases
+-- lazy table: ask_again
 
 -- When the caller should ask for its first request. The client of the head asks when the rate
 -- allows the head. In an order of arrival each request before the caller's takes one permit of the

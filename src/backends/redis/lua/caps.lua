@@ -4,8 +4,8 @@
 -- head when a permit of its group comes back. The state has 'cap:8,until', until as in rate.lua, or
 -- 'cap:none' after setGroupLimit(undefined), and 'capped:50' while flows are in `capped`, with the
 -- priorities that have heads as well: so the loss of a priority's heads is noticed.
--- lazy table: caps
 -- include: lazy-tables records
+-- lazy table: caps
 function caps.read(s, text)
   local cap, till = string.match(text or '', '^(%d+),(%d*)$')
   s.no_cap, s.cap, s.cap_till = text == 'none', tonumber(cap), till

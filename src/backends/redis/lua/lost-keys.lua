@@ -1,8 +1,8 @@
 -- Fragment of the slow paths: makes a missing key again from the other keys, as far as these allow.
 -- The key was deleted, evicted or lost, or has expired. A ticket counts only with its record, and
 -- a record only with its ticket; the records in `requests` are the truth of the queue.
--- lazy table: rebuild
 -- include: lazy-tables records recount fair-order
+-- lazy table: rebuild
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)

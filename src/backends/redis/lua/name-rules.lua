@@ -1,6 +1,6 @@
 -- Fragment of acquire-slow.lua: the rate, the budgets and the cap that a caller was made with.
--- lazy table: rules
 -- include: lazy-tables gcra rate fair-order
+-- lazy table: rules
 
 -- The caller's terms count unless terms are stored. A call writes so at most twice in their life.
 local function name_meter(s, name, terms)

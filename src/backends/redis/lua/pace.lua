@@ -1,8 +1,8 @@
 -- Fragment of the slow paths: how fast grants come. The state has 'pace:last,mean,grants' while a
 -- waiting request wants to know: when the queue was last served, the mean time between grants, and
 -- how many grants that is from, up to 32.
--- lazy table: pace
 -- include: lazy-tables records
+-- lazy table: pace
 function pace.read(s)
   local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
   return last + 0, mean + 0, grants + 0

@@ -1,6 +1,6 @@
 -- Fragment of acquire-slow.lua: the position of a request, and the wait that it may expect.
--- lazy table: progress
 -- include: lazy-tables records fair-order pace
+-- lazy table: progress
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.

@@ -7,8 +7,8 @@
 -- when the last permit was granted, or the terms changed. 'none' is stored by setRate(undefined). A
 -- budget has ',returned' besides: by how much all but time has moved its tat back. All in
 -- microseconds.
--- lazy table: rates
 -- include: lazy-tables records gcra
+-- lazy table: rates
 -- Lets new terms count. Units that were used under the terms before stay used.
 function rates.use(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }

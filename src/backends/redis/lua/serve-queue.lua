@@ -2,8 +2,8 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- lazy table: queue
 -- include: lazy-tables grant fair-order lost-keys
+-- lazy table: queue
 
 -- With its lease all requests of a client count.
 function queue.is_alive(s, client)

@@ -1,6 +1,6 @@
 -- Fragment of acquire-slow.lua: with its lease all requests of a client count.
--- lazy table: leases
 -- include: lazy-tables serve-queue
+-- lazy table: leases
 -- Drops the requests of dead clients, so that the others can be counted.
 local function sweep(s)
   local records = redis.call('HGETALL', s.requests)
