@@ -4,14 +4,7 @@ import { type Script, script } from '../../src/backends/redis/compose-script.js'
 import { extend } from '../../src/backends/redis/extend.js';
 import { release } from '../../src/backends/redis/release.js';
 
-const others = [
-  'check-server',
-  'eviction-policy',
-  'inspect',
-  'list-names',
-  'note-stripes',
-  'overview',
-];
+const others = ['check-server', 'eviction-policy', 'inspect', 'list-names', 'note-stripes'];
 const ofQuorum = ['quorum-drop', 'quorum-hold', 'quorum-list'];
 
 /** Every script that is sent to a server. */

@@ -1,5 +1,6 @@
 import type * as port from '../backend.js';
 import { budgetsShown, unasked } from '../gcra.js';
+import { overviewOf } from '../overview-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import { type Standing, waitersOf } from '../request-order.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -7,28 +8,40 @@ import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { keysOf } from './keys.js';
 import { runScript } from './script-runner.js';
-import { readState } from './stored-state.js';
+import { readState, type StoredState } from './stored-state.js';
 import { list, milliseconds, slotsOf, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
 
 const inspectScript = script('inspect');
-const overviewScript = script('overview');
 
-/** Page by page; other calls may come between two pages. */
+/** What a page says; see `inspect.lua`. */
+interface Page {
+  readonly now: number;
+  readonly state: StoredState;
+  /** Where the next page begins among the tickets and among the requests; '' at the end. */
+  readonly cursors: readonly string[];
+  readonly holders: readonly port.HolderState[];
+  readonly waiters: readonly Standing[];
+}
+
+/**
+ * Page by page; other calls may come between two pages.
+ * @param pages the first pages, if they have been read
+ */
 export async function inspect(
   connection: RedisConnection,
   call: port.InspectCall,
+  pages: Page[] = [],
 ): Promise<port.InspectReply> {
-  const holders = new Map<string, port.HolderState>();
-  const waiting = new Map<string, Standing>();
-  let state = readState('', 0);
-  let [cursors, now] = [['0', '0'], 0];
+  let cursors = pages.at(-1)?.cursors ?? ['0', '0'];
   while (cursors.some((cursor) => cursor !== '')) {
     const args = [...cursors, String(INSPECT_PAGE)];
-    const page = await runScript(connection, inspectScript, keysOf(call.key), args, pageOf);
-    for (const holder of page.holders) holders.set(holder.id, holder);
-    for (const waiter of page.waiters) waiting.set(waiter.id, waiter);
-    ({ cursors, state, now } = page);
+    const read = await runScript(connection, inspectScript, keysOf(call.key), args, pagesOf);
+    pages.push(...read.map(([time, text]) => pageOf(text, time)));
+    ({ cursors = [] } = pages.at(-1) ?? {});
   }
+  const holders = new Map(pages.flatMap((page) => page.holders).map((one) => [one.id, one]));
+  const waiting = new Map(pages.flatMap((page) => page.waiters).map((one) => [one.id, one]));
+  const { state, now } = pages.at(-1) ?? { state: readState('', 0), now: 0 };
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
   const waiters = waitersOf([...waiting.values()], now, state.timeOf);
@@ -44,48 +57,39 @@ export async function inspect(
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
 
-/** Of the first semaphores at least one, see `overview.lua`. */
-export function overview(
+/** Of the first semaphores at least one, see `inspect.lua`. A large semaphore takes more pages. */
+export async function overview(
   connection: RedisConnection,
   keys: readonly port.SemaphoreKey[],
 ): Promise<readonly port.OverviewReply[]> {
-  return runScript(connection, overviewScript, keys.flatMap(keysOf), [], readOverview);
+  const args = ['0', '0', String(INSPECT_PAGE), 'each'];
+  const read = await runScript(connection, inspectScript, keys.flatMap(keysOf), args, pagesOf);
+  const looks = keys.slice(0, read.length).map(async (key, i) => {
+    const [time = 0, text = ''] = read[i] ?? [];
+    if (text.startsWith('!')) return { error: text.slice(1) };
+    return overviewOf(await inspect(connection, { key, limit: 0 }, [pageOf(text, time)]));
+  });
+  return Promise.all(looks);
 }
 
-/** `now|state|cursor|cursor|holders|waiters`, see `inspect.lua`. */
-function pageOf(reply: unknown) {
-  const parts = textOf(reply).split('|');
-  const [time = '', state = '', ticketCursor = '', requestCursor = '', ...lists] = parts;
-  const [holders = '', waiters = ''] = lists;
-  if (parts.length !== 6 || !TIME.test(time)) throw new UnexpectedReplyError('inspect', reply);
-  const now = milliseconds(time);
+/** The time and pages, with line ends between. */
+function pagesOf(reply: unknown): [time: number, text: string][] {
+  const [time = '', ...pages] = textOf(reply).split('\n');
+  if (!TIME.test(time) || pages.length === 0) throw new UnexpectedReplyError('inspect', reply);
+  return pages.map((page) => [milliseconds(time), page]);
+}
+
+/** `state|cursor|cursor|holders|waiters`, see `inspect.lua`. */
+function pageOf(text: string, now: number): Page {
+  const parts = text.split('|');
+  const [state = '', ticketCursor = '', requestCursor = '', holders = '', waiters = ''] = parts;
+  if (parts.length !== 5) throw new UnexpectedReplyError('inspect', text);
   return {
     now,
     state: readState(state, now),
     cursors: [ticketCursor, requestCursor],
     holders: list(holders).map((line) => holderOf(line, now)),
     waiters: list(waiters).map(waiterOf),
-  };
-}
-
-function readOverview(reply: unknown): port.OverviewReply[] {
-  const [time = '', ...parts] = textOf(reply).split('|');
-  if (!TIME.test(time) || parts.length === 0) throw new UnexpectedReplyError('overview', reply);
-  return parts.map((text) => overviewOf(text, milliseconds(time)));
-}
-
-const OVERVIEW = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ((?:\d{1,16}(?:,(?=\d)|(?= )))*) (.*)$/;
-
-function overviewOf(text: string, now: number): port.OverviewReply {
-  if (text.startsWith('!')) return { error: text.slice(1) };
-  const [, held, waiting, arrival = '', tokens = '', state] = OVERVIEW.exec(text) ?? [];
-  if (state === undefined) throw new UnexpectedReplyError('overview', text);
-  return {
-    ...(readState(state, now).limit ?? { limit: undefined, limitFrom: undefined }),
-    held: Number(held),
-    waiting: Number(waiting),
-    oldestWait: waiting === '0' ? undefined : Math.max(0, now - milliseconds(arrival)),
-    tokens: list(tokens, ',').map(Number),
   };
 }
 

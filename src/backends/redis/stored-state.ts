@@ -50,11 +50,11 @@ function budgetsOf(text: string, now: number): Map<string, port.BudgetState | nu
   return budgets;
 }
 
-/** `permits,period,burst,until,tat,granted`, and of a budget `,returned`, see `rate.lua`. */
-const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){2,3}$/;
+/** `permits,period,burst,until,tat,granted,returned`, see `rate.lua`. */
+const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){3}$/;
 
 function rateOf(text: string, now: number): port.RateState | null | undefined {
-  if (text === 'none') return null;
+  if (text.startsWith('none')) return null;
   const meter = meterOf(text, now);
   if (meter === undefined) return undefined;
   const next = timeAllowed(meter.rate, onClockAt(now, meter), now, 1, 0);
