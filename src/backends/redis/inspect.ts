@@ -1,5 +1,5 @@
 import type * as port from '../backend.js';
-import { budgetsShown, unasked } from '../gcra.js';
+import { metersShown, microseconds } from '../gcra.js';
 import { overviewOf } from '../overview-of.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import { type Standing, waitersOf } from '../request-order.js';
@@ -45,13 +45,11 @@ export async function inspect(
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
   const waiters = waitersOf([...waiting.values()], now, state.timeOf);
-  const rate = state.rate === undefined ? unasked(call.rate) : state.rate;
   const limit = state.limit ?? { limit: call.limit, limitFrom: 'options' };
   const groupLimit = state.groupLimit === undefined ? call.groupLimit : state.groupLimit;
   const rules = {
     ...limit,
-    ...(rate && { rate }),
-    ...budgetsShown(state.budgets, call.budgets),
+    ...metersShown(state.meters, call, microseconds(now)),
     ...(typeof groupLimit === 'number' && { groupLimit }),
   };
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };

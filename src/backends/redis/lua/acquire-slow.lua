@@ -30,9 +30,9 @@ local function name_rules(s, text)
       m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
     end
   end
-  local is_known = s.no_cap or s.cap and is_fresh(cap + 0, s.cap, s.cap_till, RATE_LIFE_US, s.now)
-  if cap ~= '' and not is_known then
-    order.use_cap(s, cap + 0, text_of(s.now + RATE_LIFE_US))
+  cap = not s.no_cap and tonumber(cap)
+  if cap and not (s.cap and is_fresh(cap, s.cap, s.cap_till, RATE_LIFE_US, s.now)) then
+    order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
   end
 end
 

@@ -23,7 +23,9 @@ end
 function ask_again.time(s, id)
   if s.turn then
     local turn = math.ceil(turn_of(s, id))
-    leases.keep(s, turn + WAITER_LEASE_US)
+    -- A client that asks for a new request alone may sleep for others until later.
+    local known = not s.recalled and redis.call('ZSCORE', s.clients, s.client) or 0
+    redis.call('ZADD', s.clients, text_of(math.max(turn + WAITER_LEASE_US, known + 0)), s.client)
     return '@' .. text_of(turn)
   end
   local expiry = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')[2]

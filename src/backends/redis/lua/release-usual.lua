@@ -45,27 +45,20 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
--- Frees a slot while no request waits. Gives the slot from which on none is in use then, as `top`.
-local function free_slot(tickets, id, text, held, top)
-  local slots, slot, sunk = key_of(tickets, 'slots'), text + 0, 0
+-- Frees a slot while no request waits, if it is below `top`. Gives `top` as it is then.
+local function free_slot(tickets, id, slot, held, top)
+  local slots = key_of(tickets, 'slots')
   -- The slow path makes a lost key again.
-  if slot >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
+  if slot + 0 >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
     return nil
   elseif held == 1 then
     redis.call('DEL', slots)
     return 0
-  elseif slot + 1 < top then
-    redis.call('ZADD', slots, text, text)
-    if held == top then
-      redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
-    end
-    return top
   end
-  -- Over at most 100 free slots, and no ranges.
-  repeat
-    top, sunk = slot - sunk, sunk + 1
-    local below = string.format('%d', top - 1)
-  until sunk > 100 or redis.call('ZRANGE', slots, '-1', '-1')[1] ~= below or redis.call('ZREM', slots, below) == 0
+  redis.call('ZADD', slots, slot, slot)
+  if held == top then
+    redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
+  end
   return top
 end
 

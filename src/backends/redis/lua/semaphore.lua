@@ -4,7 +4,7 @@
 -- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9, and behind that
 --           'group charged' where it has a group or costs, see rate.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
--- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below the highest in use
+-- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below 'top' of the state
 -- requests  hash: the id of a request that waits -> 'arrival ttl label', and behind that its
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> arrival
