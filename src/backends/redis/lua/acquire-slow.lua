@@ -15,8 +15,12 @@ local function parse(text)
   return asked
 end
 
+-- `options`: '0 1 ' are those of a request without.
 local function new_request(s, id, arrival, options)
-  return request_of(id, arrival .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (options or ''))
+  local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
+  local r = request_of(id, arrival .. terms)
+  r.terms = terms
+  return r
 end
 
 -- The rules that the caller was made with count unless others are stored. A call writes so at most
@@ -38,10 +42,7 @@ end
 
 -- Puts a request into the queue.
 local function enqueue(s, r)
-  local has_options = r.priority > 0 or r.group ~= '' or r.costs ~= ''
-  local options = has_options and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
-  options = options .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.arrival .. ' ' .. text_of(r.life) .. ' ' .. r.label .. options)
+  redis.call('HSET', s.requests, r.id, r.arrival .. r.terms)
   s.waiting, s.waited = s.waiting + 1, true
   order.join(s, r)
 end

@@ -9,10 +9,7 @@ function caps.read(s, text)
 end
 
 function caps.text(s)
-  if not s.cap then
-    return s.no_cap and ' cap:none' or ''
-  end
-  return ' cap:' .. text_of(s.cap) .. ',' .. s.cap_till
+  return s.cap and ' cap:' .. text_of(s.cap) .. ',' .. s.cap_till or s.no_cap and ' cap:none' or ''
 end
 
 -- Whether the group may hold the permits of a request besides its own.

@@ -112,22 +112,14 @@ local function release_many(tickets, info, ids, limit)
 end
 
 local slow
--- `release_one`: of a list alone; `record`: the ticket's, if it is live and none has expired.
-local function release_usual(tickets, info, text, limit, release_one, held, state, record)
-  local ids, spent, reply, id = nil, nil, nil, text
-  if release_one then
-    -- Of one ticket that was never adopted: a pattern costs less than two lists.
-    local costs
-    id, costs = string.match(text, '^%["([^"~]+)"%]|%["(.*)"%]$')
-    if id then
-      ids, spent = { id }, { costs }
-      reply, held, state, record = release_one(tickets, info, id, limit)
-    else
-      local listed, all = string.match(text, '^([^|]*)|?(.*)$')
-      ids, spent = cjson.decode(listed), all ~= '' and cjson.decode(all)
-      -- An adopted ticket has two fields.
-      reply = not spent and not string.find(text, '~', 1, true) and release_many(tickets, info, ids, limit)
-    end
+-- `id`: or a list; `record`: the ticket's, if it is live and none has expired.
+local function release_usual(tickets, info, id, limit, spent, held, state, record)
+  local ids, all_spent, reply = { id }, spent and { spent }, nil
+  if string.byte(id) == LIST then
+    local listed, costs = string.match(id, '^([^|]*)|?(.*)$')
+    ids, all_spent = cjson.decode(listed), costs ~= '' and cjson.decode(costs)
+    -- An adopted ticket has two fields.
+    reply = not all_spent and not string.find(id, '~', 1, true) and release_many(tickets, info, ids, limit)
   end
   -- In another period of 2.8 hours the slow path renews the keys' expiry.
   if record and not reply and state >= string.sub(now_text, 1, 6) and string.sub(state, 18, 17 + #limit) == limit then
@@ -135,7 +127,7 @@ local function release_usual(tickets, info, text, limit, release_one, held, stat
     if more == ' queue' then
       reply = held == limit + 0 and hand_over(tickets, info, id, limit, record, state)
     elseif not string.find(more, '^ [qhs]') then
-      reply = leave_slot(tickets, info, id, limit, more, held, state, record, spent and spent[1])
+      reply = leave_slot(tickets, info, id, limit, more, held, state, record, spent)
     end
   end
   if not reply then
@@ -143,7 +135,7 @@ local function release_usual(tickets, info, text, limit, release_one, held, stat
       local _, slow_path = settle_or_slow()
       slow = slow_path()
     end
-    reply = slow(tickets, info, ids or { text }, { inbox = ARGV[1], now = now_text, limit = limit }, spent)
+    reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
   end
   return reply
 end
