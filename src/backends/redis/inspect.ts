@@ -13,6 +13,9 @@ import { list, milliseconds, slotsOf, textOf, TIME, UnexpectedReplyError } from 
 
 const inspectScript = script('inspect');
 
+/** In a list of semaphores hardly any needs a second page. */
+const LIST_PAGE = 10 * INSPECT_PAGE;
+
 /** What a page says; see `inspect.lua`. */
 interface Page {
   readonly now: number;
@@ -31,10 +34,11 @@ export async function inspect(
   connection: RedisConnection,
   call: port.InspectCall,
   pages: Page[] = [],
+  size: number = INSPECT_PAGE,
 ): Promise<port.InspectReply> {
   let cursors = pages.at(-1)?.cursors ?? ['0', '0'];
   while (cursors.some((cursor) => cursor !== '')) {
-    const args = [...cursors, String(INSPECT_PAGE)];
+    const args = [...cursors, String(size)];
     const read = await runScript(connection, inspectScript, keysOf(call.key), args, pagesOf);
     pages.push(...read.map(([time, text]) => pageOf(text, time)));
     ({ cursors = [] } = pages.at(-1) ?? {});
@@ -60,12 +64,13 @@ export async function overview(
   connection: RedisConnection,
   keys: readonly port.SemaphoreKey[],
 ): Promise<readonly port.OverviewReply[]> {
-  const args = ['0', '0', String(INSPECT_PAGE), 'each'];
+  const args = ['0', '0', String(LIST_PAGE), 'each'];
   const read = await runScript(connection, inspectScript, keys.flatMap(keysOf), args, pagesOf);
   const looks = keys.slice(0, read.length).map(async (key, i) => {
     const [time = 0, text = ''] = read[i] ?? [];
     if (text.startsWith('!')) return { error: text.slice(1) };
-    return overviewOf(await inspect(connection, { key, limit: 0 }, [pageOf(text, time)]));
+    const pages = [pageOf(text, time)];
+    return overviewOf(await inspect(connection, { key, limit: 0 }, pages, LIST_PAGE));
   });
   return Promise.all(looks);
 }
