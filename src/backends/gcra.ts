@@ -1,4 +1,4 @@
-import type { BudgetState, Budgets, Rate, RateState } from './backend.js';
+import type { BudgetState, InspectReply, Policies, Rate, RateState } from './backend.js';
 
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
@@ -11,6 +11,9 @@ export interface Arrivals {
   /** When the last one was granted, or the rate changed since. */
   readonly granted: number;
 }
+
+/** The name of the rate among the budgets. */
+export const RATE = '';
 
 export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
 
@@ -57,34 +60,48 @@ export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now:
   return { tat: Math.ceil(now + (Math.max(tat - now, 0) * next) / before), granted: now };
 }
 
-/** The rate of an option, before the first request under it. */
-export function unasked(rate: Rate | undefined): RateState | undefined {
-  return rate && { ...rate, from: 'options', nextIn: 0 };
-}
-
-type From = BudgetState['from'];
-
-/** @param now in microseconds */
-export function budgetState(rate: Rate, arrivals: Arrivals, now: number, from: From): BudgetState {
-  const { permits: amount, per, burst } = rate;
-  const left = Math.max(0, onClockAt(now, arrivals).tat - now);
-  return { amount, per, burst, from, used: left / intervalOf(rate) };
+/** What is known of the rate, or of a budget. */
+export interface KnownMeter {
+  /** Of the budget, or `RATE`. */
+  readonly name: string;
+  /** Undefined: it is stored that there is none. */
+  readonly rate: Rate | undefined;
+  /**
+   * In microseconds; Infinity: the terms are stored. Callers that name none are free of them from
+   * then on.
+   */
+  readonly until: number;
+  readonly arrivals: Arrivals;
 }
 
 /**
- * Adds the budgets of the options that no request has named yet. `known`: null where it is stored
- * that there is none.
+ * The rate and the budgets that count: of the caller's options where no call has named others.
+ * @param now in microseconds
  */
-export function budgetsShown(
-  known: ReadonlyMap<string, BudgetState | null>,
-  own: Budgets = {},
-): { readonly budgets?: Readonly<Record<string, BudgetState>> } {
-  const all = new Map(known);
-  for (const [name, rate] of Object.entries(own)) {
-    if (!all.has(name)) all.set(name, budgetState(rate, NO_ARRIVALS, 0, 'options'));
+export function metersShown(
+  known: readonly KnownMeter[],
+  { rate: own, budgets: others }: Policies,
+  now: number,
+): Pick<InspectReply, 'rate' | 'budgets'> {
+  const meters = new Map<string, KnownMeter>();
+  for (const [name, rate] of Object.entries({ ...(own && { [RATE]: own }), ...others })) {
+    meters.set(name, { name, rate, until: 0, arrivals: NO_ARRIVALS });
   }
-  const counting = [...all].filter((one): one is [string, BudgetState] => one[1] !== null);
-  return counting.length === 0 ? {} : { budgets: Object.fromEntries(counting) };
+  for (const meter of known) if (meter.until > now) meters.set(meter.name, meter);
+  let rate: RateState | undefined;
+  const budgets: Record<string, BudgetState> = {};
+  for (const { name, rate: terms, until, arrivals } of meters.values()) {
+    if (terms === undefined) continue;
+    const { permits: amount, per, burst } = terms;
+    const at = onClockAt(now, arrivals);
+    const nextIn = Math.max(0, timeAllowed(terms, at, now, 1, 0) - now) / 1000;
+    const used = Math.max(0, at.tat - now) / intervalOf(terms);
+    const isStored = until === Infinity;
+    const from = until > 0 ? 'caller' : 'options';
+    if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };
+    else budgets[name] = { amount, per, burst, from: isStored ? 'setBudget' : from, used };
+  }
+  return { ...(rate && { rate }), ...(Object.keys(budgets).length > 0 && { budgets }) };
 }
 
 export function microseconds(milliseconds: number): number {

@@ -31,7 +31,7 @@ export interface Ask {
 const LOSSES = {
   everything: undefined,
   tickets: /^tickets$/,
-  queue: /^(?:requests|queue|clients|parked|capped|flows?:.*)$/,
+  queue: /^(?:requests|queue|clients|parked|flows?:.*)$/,
   groups: /^groups$/,
 } as const;
 

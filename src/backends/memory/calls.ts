@@ -1,10 +1,11 @@
 import type * as port from '../backend.js';
+import { metersShown, RATE } from '../gcra.js';
 import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { whole, type Whole } from './close.js';
 import { leave, tagOf, useCap } from './order.js';
-import { budgetsCounted, RATE, settlePrice, showMeters, useMeter } from './rate.js';
+import { budgetsCounted, settlePrice, useMeter } from './rate.js';
 import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
 import { isAlive } from './serve.js';
 
@@ -170,7 +171,7 @@ function rulesOf(s: Semaphore, call: port.InspectCall) {
   return {
     limit: stored ?? (configured || call.limit),
     limitFrom,
-    ...showMeters(s, call),
+    ...metersShown(s.meters, call, s.time),
     ...groupLimit,
   } as const;
 }

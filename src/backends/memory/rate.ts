@@ -1,18 +1,12 @@
-import type { Costs, InspectReply, Policies, Rate, TicketRequest } from '../backend.js';
+import type { Costs, Policies, Rate, TicketRequest } from '../backend.js';
 import * as gcra from '../gcra.js';
+import { RATE } from '../gcra.js';
 import { RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
 
 /** The used units of a rate, or of a budget. */
-export interface Meter {
-  /** Of the budget, or `RATE`. */
-  readonly name: string;
-  /** Undefined: stored by `setRate(undefined)`. */
+export interface Meter extends gcra.KnownMeter {
   rate: Rate | undefined;
-  /**
-   * In microseconds; Infinity: the terms are stored. Callers that name none are free of them from
-   * then on.
-   */
   until: number;
   arrivals: gcra.Arrivals;
   /** By how much all but time has moved its arrival time back. */
@@ -32,9 +26,6 @@ interface Charge {
 export type Charges = readonly Charge[];
 
 type Priced = Pick<TicketRequest, 'permits' | 'cost'>;
-
-/** The name of the rate among the budgets. */
-export const RATE = '';
 
 /** Of most semaphores: these pay nothing. */
 const NONE: readonly never[] = [];
@@ -150,24 +141,4 @@ export function settlePrice(s: Semaphore, charges: Charges, spent: Costs): void 
     const more = gcra.afterGrant(rate, arrivals, s.time, change);
     move(s, meter, change > 0 ? more : { ...arrivals, tat: arrivals.tat - back });
   }
-}
-
-/** As `inspect` has them; of the caller's own where no call has named others. */
-export function showMeters(s: Semaphore, own: Policies): Pick<InspectReply, 'rate' | 'budgets'> {
-  const counts = s.meters.filter(({ until }) => until > s.time);
-  const known = counts.find(({ name }) => name === RATE);
-  const rate = known === undefined ? gcra.unasked(own.rate) : rateState(known, s.time);
-  const budgets = counts.map(({ name, rate: terms, until, arrivals }) => {
-    const from = until === Infinity ? 'setBudget' : 'caller';
-    return [name, terms ? gcra.budgetState(terms, arrivals, s.time, from) : null] as const;
-  });
-  const rest = budgets.filter(([name]) => name !== RATE);
-  return { ...(rate && { rate }), ...gcra.budgetsShown(new Map(rest), own.budgets) };
-}
-
-function rateState({ rate, until, arrivals }: Meter, time: number) {
-  if (rate === undefined) return undefined;
-  const next = gcra.timeAllowed(rate, gcra.onClockAt(time, arrivals), time, 1, 0);
-  const from = until === Infinity ? 'setRate' : 'caller';
-  return { ...rate, from, nextIn: Math.max(0, next - time) / 1000 } as const;
 }

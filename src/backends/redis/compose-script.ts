@@ -35,6 +35,8 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   LAYOUT: 3,
   /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
   NEVER: 9e15,
+  /** The tag of a flow whose group is at the cap. */
+  AT_CAP: '1000000000000000000',
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
   LONG_TTL_US: protocol.KEYS_LIFE_MS * 250,
   // How texts of arguments begin: '[', '?', '@' and a space. Bytes cost less than characters.

@@ -126,12 +126,10 @@ function limitOf(state: string) {
 
 /** What counts: what is stored, else what a caller of late named, else what this caller names. */
 function rulesOf(state: string, now: number, own: port.InspectCall) {
-  const rate = rateOf(wordIn(state, 'rate'), now, own);
   const groupLimit = capOf(wordIn(state, 'cap'), now, own);
   return {
     ...(limitOf(state) ?? ({ limit: own.limit, limitFrom: 'options' } as const)),
-    ...(rate && { rate }),
-    ...gcra.budgetsShown(budgetsOf(state, now), own.budgets),
+    ...gcra.metersShown(metersOf(state), own, now),
     ...(groupLimit !== undefined && { groupLimit }),
   };
 }
@@ -143,36 +141,22 @@ function capOf(text: string, now: number, own: port.InspectCall): number | undef
   return text === '' || (until > 0 && until <= now) ? own.groupLimit : permits;
 }
 
-function rateOf(text: string, now: number, own: port.InspectCall): port.RateState | undefined {
-  if (text === 'none') return undefined;
-  const meter = meterOf(text, now);
-  if (meter === undefined) return gcra.unasked(own.rate);
-  const next = gcra.timeAllowed(meter.rate, gcra.onClockAt(now, meter), now, 1, 0);
-  const from = meter.until === 0 ? 'setRate' : 'caller';
-  return { ...meter.rate, from, nextIn: Math.max(0, next - now) / 1000 };
+/** The rate and the budgets. */
+function metersOf(state: string): gcra.KnownMeter[] {
+  const words = state.matchAll(/ (?:rate:|budget:([^,]+),)(\S+)/g);
+  return [...words].map(([, name = gcra.RATE, text = '']) => ({ name, ...meterOf(text) }));
 }
 
-/** By name; null where it is stored that there is none. */
-function budgetsOf(state: string, now: number): Map<string, port.BudgetState | null> {
-  const budgets = new Map<string, port.BudgetState | null>();
-  for (const [, name = '', rate = ''] of state.matchAll(/ budget:([^,]+),(\S+)/g)) {
-    const meter = meterOf(rate, now);
-    const from = meter?.until === 0 ? 'setBudget' : 'caller';
-    if (rate.startsWith('none')) budgets.set(name, null);
-    else if (meter) budgets.set(name, gcra.budgetState(meter.rate, meter, now, from));
+/** `permits,period,burst,until,tat,granted,returned`, see `rate.lua`. */
+const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){3}$/;
+
+function meterOf(text: string): Omit<gcra.KnownMeter, 'name'> {
+  if (text.startsWith('none')) {
+    return { rate: undefined, until: Infinity, arrivals: gcra.NO_ARRIVALS };
   }
-  return budgets;
-}
-
-/** `permits,period,burst,until,tat,granted`, and of a budget `,returned`, see `rate.lua`. */
-const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){2,3}$/;
-
-/** Undefined where it counts no more. */
-function meterOf(text: string, now: number) {
-  if (text === '' || text.startsWith('none')) return undefined;
   if (!METER.test(text)) throw new UnexpectedReplyError('inspect', text);
   const numbers = text.split(',').map(Number);
   const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = numbers;
-  if (until > 0 && until <= now) return undefined;
-  return { rate: { permits, per: period / 1000, burst }, until, tat, granted };
+  const rate = { permits, per: period / 1000, burst };
+  return { rate, until: until || Infinity, arrivals: { tat, granted } };
 }

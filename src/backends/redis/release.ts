@@ -10,12 +10,15 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
   shares: (one, other) => one.limit === other.limit,
   argument: ({ ids, spent }) => {
     const once = eachOnce(ids);
+    const [id = ''] = once;
+    // An adopted ticket has two fields.
+    const isOne = once.length === 1 && !id.includes('~');
     if (spent?.some((costs) => costs !== undefined) === true) {
-      const texts = once.map((id) => costsText(spent[ids.indexOf(id)] ?? {}) || '-');
-      return `${listText(once)}|${listText(texts)}`;
+      const texts = once.map((one) => costsText(spent[ids.indexOf(one)] ?? {}) || '-');
+      return isOne ? `@${id}|${texts.join('')}` : `${listText(once)}|${listText(texts)}`;
     }
-    // The script reads a single id faster as it is. An adopted ticket has two fields.
-    return (once[0]?.includes('~') === false && once.length === 1 && once[0]) || listText(once);
+    // The script reads a single id faster as it is.
+    return isOne ? id : listText(once);
   },
   read: ({ body, serverTime, grants, storedLimit, otherLimit }, { ids }) => {
     const once = eachOnce(ids);

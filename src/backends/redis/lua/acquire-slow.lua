@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore waiter-leases queue-position close ask-again name-rules
+-- include: semaphore waiter-leases queue-position close ask-again
 
 -- The requests of a text, see acquire.lua.
 local function parse(text)
@@ -15,16 +15,34 @@ local function parse(text)
   return asked
 end
 
+-- `options`: '0 1 ' are those of a request without.
 local function new_request(s, id, arrival, options)
-  return request_of(id, arrival .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (options or ''))
+  local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
+  local r = request_of(id, arrival .. terms)
+  r.terms = terms
+  return r
+end
+
+-- The rules that the caller was made with count unless others are stored. A call writes so at most
+-- twice in their life.
+local function name_rules(s, text)
+  local named, cap = named_rules(text)
+  for name, terms in pairs(named) do
+    local known = s.meters[name] or { till = 0 }
+    if not is_fresh(terms, known.text, known.till, math.max(known.period or 0, RATE_LIFE_US), s.now) then
+      local m = rates.use(s, name, terms, '')
+      m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
+    end
+  end
+  cap = not s.no_cap and tonumber(cap)
+  if cap and not (s.cap and is_fresh(cap, s.cap, s.cap_till, RATE_LIFE_US, s.now)) then
+    order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
+  end
 end
 
 -- Puts a request into the queue.
 local function enqueue(s, r)
-  local has_options = r.priority > 0 or r.group ~= '' or r.costs ~= ''
-  local options = has_options and ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group or ''
-  options = options .. (r.costs == '' and '' or ' ' .. r.costs)
-  redis.call('HSET', s.requests, r.id, r.arrival .. ' ' .. text_of(r.life) .. ' ' .. r.label .. options)
+  redis.call('HSET', s.requests, r.id, r.arrival .. r.terms)
   s.waiting, s.waited = s.waiting + 1, true
   order.join(s, r)
 end
@@ -76,7 +94,7 @@ local function answer(s, id, record, kind, options, own)
   if r.permits > most and most > 0 then
     return OVER .. text_of(most)
   end
-  local is_free, stays = fits(s, r) and (not s.cap or caps.has_room(s, r)), false
+  local is_free, stays = fits(s, r) and caps.has_room(s, r), false
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
   elseif kind ~= TRIES then
@@ -109,7 +127,7 @@ local function is_free(tickets, info, id, run)
   s.is_trial, s.turn, s.head = false, nil, nil
   close(s, '')
   local r = { permits = 1, group = '' }
-  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and (not s.cap or caps.has_room(s, r))
+  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and caps.has_room(s, r)
 end
 
 local function acquire(tickets, info, text, run)
@@ -125,7 +143,7 @@ local function acquire(tickets, info, text, run)
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
   end
   if asked.rules ~= '' then
-    rules.name(s, asked.rules)
+    name_rules(s, asked.rules)
   end
   s.asks = true
   local records = ids[1] and redis.call('HMGET', info, unpack(ids)) or {}

@@ -3,87 +3,63 @@
 -- include: gcra
 -- on demand: slow_path = acquire-slow
 
--- The id that a text asks for, its group, its prices, and the terms that the caller names, all by
--- the names of budgets: '' is the rate.
+-- The request of a text, and the rules that its caller names.
 local function read_request(text)
-  local id, options, named = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|([^|]*)|%d*|(.*)$')
+  local id, options, rules = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|([^|]*)|%d*|(.*)$')
   local group, costs = string.match(options or '', '^%d %d+ (%S*) ?(%S*)$')
-  local rate, cap, budgets = string.match(named or '', '^([^;]*);?(%d*);?(.*)$')
-  local prices, terms = { [''] = 1 }, { [''] = rate ~= '' and rate or nil }
-  for name, units in string.gmatch(costs or '', '([^:&]+):(%d+)') do
-    prices[name] = units + 0
-  end
-  for name, its in string.gmatch(budgets, '([^,;]+),([%d,]+)') do
-    terms[name] = its
-  end
-  return id or string.match(text, '^%??([^@?|%[][^|]*)$'), group or '', prices, terms, cap
+  id = id or string.match(text, '^%??([^@?|%[][^|]*)$')
+  -- With room for all fields: a table that grows costs as much as a Redis call.
+  return { id = id, permits = 1, group = group or '', costs = costs, prices = nil }, rules or ''
 end
 
--- A meter that allows a price: its new word in the state, and the ticket's note.
-local function pay(word, name, text, price, named, now)
-  local m, note = meter_of(text, now), nil
-  if m.interval and not is_fresh(named, m.text, m.till, math.max(m.period, RATE_LIFE_US), now) then
-    return nil
-  elseif m.interval and price > 0 then
-    if pay_time_of(m, price, 0, now) > now then
-      return nil
+-- Whether the state has all rules that the caller names, and its cap. `word`: of the cap, or ''.
+local function knows_rules(s, word, rules)
+  local named, named_cap = named_rules(rules)
+  for name, m in pairs(s.meters) do
+    if m.interval and not is_fresh(named[name], m.text, m.till, math.max(m.period, RATE_LIFE_US), s.now) then
+      return false
     end
-    charge_meter(m, price, now)
-    note = name ~= '' and charge_text(m, name, price) or nil
+    named[name] = nil
   end
-  -- The keys must outlive their meters: each 2.8 hours the slow path renews their expiry.
-  return m.tat - now < LONG_TTL_US and meter_text(m, word) or nil, note
-end
-
--- If all rules allow a request: their words in the state, the ticket's note, and the cap.
-local function pay_all(words, prices, terms, cap, now)
-  local texts, notes, most, till = {}, {}, nil, nil
-  for word, value in string.gmatch(words, ' (%w+):?(%S*)') do
-    local text, name, rest = ' cap:' .. value, string.match(word == 'budget' and value or '', '^([^,]*),?(.*)$')
-    if word == 'cap' then
-      most, till = string.match(value, '^(%d+),(%d*)$')
-      text = (not most or is_fresh(cap, most, till, RATE_LIFE_US, now)) and text or nil
-      cap = ''
-    elseif word == 'rate' or word == 'budget' then
-      local start = name == '' and ' rate:' or ' budget:' .. name
-      text, notes[#notes + 1] = pay(start, name, name == '' and value or rest, prices[name] or 0, terms[name], now)
-      terms[name] = nil
-    else
-      return nil
-    end
-    if not text then
-      return nil
-    end
-    texts[#texts + 1] = text
+  local cap, till = string.match(word, '^ cap:(%d+),(%d*)$')
+  local is_known = word ~= '' or named_cap == ''
+  if cap then
+    is_known = is_fresh(named_cap, cap, till, RATE_LIFE_US, s.now)
   end
-  if cap ~= '' or next(terms) then
-    return nil
-  end
-  return table.concat(texts), table.concat(notes, '&'), most and most + 0
+  return is_known and not next(named), cap
 end
 
 -- Whether the group may hold a permit more. With a cap `groups` exists while permits are held.
-local function has_room(groups, group, held, cap)
+local function has_room(tickets, group, held, cap)
+  local groups = key_of(tickets, 'groups')
   local own = redis.call('HGET', groups, group)
-  return (own or held == 0 or redis.call('EXISTS', groups) == 1) and (own or 0) + 1 <= cap
+  return (own or held == 0 or redis.call('EXISTS', groups) == 1) and (own or 0) + 1 <= cap + 0
 end
 
 local function grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
-  local id, group, prices, terms, cap = read_request(text)
+  local r, rules = read_request(text)
   local top, words = string.match(more, '^( top:%d+)(.*)$')
-  if not id or held < 0 or held >= run.limit + 0 then
+  words = words or more
+  if not r.id or held < 0 or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
     return nil
   end
-  local rules, notes, most = pay_all(words or more, prices, terms, cap, run.now + 0)
-  local groups = key_of(tickets, 'groups')
-  if not rules or most and not has_room(groups, group, held, most) then
+  local s, at = { now = run.now + 0, meters = nil, ends = nil }, string.find(words, ' cap:', 1, true)
+  read_meters(s, string.sub(words, 1, (at or 0) - 1), held)
+  words = at and string.sub(words, at) or ''
+  local is_known, cap = knows_rules(s, words, rules)
+  if not is_known or pay_time(s, r, 0) > s.now or cap and not has_room(tickets, r.group, held, cap) then
     return nil
   end
-  local label = group .. (notes == '' and '' or ' ' .. notes)
+  local note = charge(s, r)
+  local label = r.group .. (note == '' and '' or ' ' .. note)
   label = label == '' and run.label or run.label .. ' ' .. label
-  local ticket = grant_one(tickets, info, id, run, token, held, top, label, rules)
-  if ticket and most then
-    redis.call('HINCRBY', groups, group, '1')
+  words = meters_text(s) .. words
+  -- The keys must outlive their meters: each 2.8 hours the slow path renews their expiry.
+  local is_long = (s.ends or 0) - s.now >= LONG_TTL_US
+  local ticket = not is_long and grant_one(tickets, info, r.id, run, token, held, top, label, words)
+  if ticket and cap then
+    local groups = key_of(tickets, 'groups')
+    redis.call('HINCRBY', groups, r.group, '1')
     if held == 0 then
       redis.call('PEXPIRE', groups, 'KEYS_LIFE_MS')
     end

@@ -1,6 +1,7 @@
--- Fragment of acquire.lua: all cases besides a free permit of a semaphore that has nothing else.
+-- Fragment of acquire.lua: the usual cases besides a free permit of a semaphore that has nothing else.
+-- A function gives nil if its case does not apply, or a key is lost.
 -- include: keys
--- on demand: free_paths = acquire-free
+-- on demand: rules_or_slow = acquire-under-rules
 
 -- All permits are held, by tickets of one each. Nil if a key was lost or the id is known.
 local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
@@ -24,21 +25,95 @@ local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
   return QUEUED .. arrival .. '///' .. (expiry > now_text and expiry or string.format('%d', expiry))
 end
 
-local grant
+-- Permits for many are free.
+local function grant_many(tickets, info, ids, run, token, held)
+  local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
+  -- Tokens are written as a common start and six digits: printing a whole token takes as long as a
+  -- Redis call.
+  local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
+  if digits + total > 1000000 then
+    return nil
+  end
+  local record = '%d ' .. start .. '%06d ' .. string.gsub(run.label, '%%', '%%%%')
+  for i = 1, total do
+    local k = 2 * i
+    adds[k - 1], adds[k] = expires, ids[i]
+    fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
+  end
+  if redis.call('ZADD', tickets, unpack(adds)) < total then
+    -- Some are known already. The others wait for the slow path.
+    local records = redis.call('HMGET', info, unpack(ids))
+    for i = 1, total do
+      redis.call('ZREM', tickets, not records[i] and ids[i] or '')
+    end
+    return nil
+  end
+  fields[2 * total + 1] = 'state'
+  fields[2 * total + 2] = string.format('%s%06d ', start, digits + total - 1) .. run.limit
+  redis.call('HSET', info, unpack(fields))
+  return string.format('*%d %d ', total, held) .. token
+end
+
+-- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use; `label`: with
+-- the group; `rules`: the state behind that.
+local function grant_one(tickets, info, id, run, token, held, top, label, rules)
+  local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
+  local slot = not top and string.format('%d', math.max(held, 0)) or redis.call('ZRANGE', slots, '0', '0')[1]
+  if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
+    return nil
+  elseif top then
+    redis.call('ZREM', slots, slot)
+    top = held + 1 < string.sub(top, 6) + 0 and top
+  end
+  if held < 0 then
+    -- The name was never used, or not for a day.
+    local life = string.format('%d', KEYS_LIFE_MS + math.ceil(run.ttl / 1000))
+    redis.call('ZADD', tickets, 'NEVER', SIGN)
+    redis.call('HSET', info, 'layout', 'LAYOUT')
+    redis.call('PEXPIRE', tickets, life)
+    redis.call('PEXPIRE', info, life)
+  end
+  local ticket = slot .. ' ' .. token
+  redis.call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. run.limit .. (top or '') .. rules)
+  return ticket
+end
+
+-- Permits are free, and nothing but 'top' is in use besides.
+local function grant_free(tickets, info, text, run, token, held, top)
+  local first, id, label = string.byte(text), text, run.label
+  if first == LIST then
+    local ids = not top and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
+    return ids[1] and #ids <= run.limit - held and grant_many(tickets, info, ids, run, token, held)
+  elseif first == ORDERED then
+    -- Of one permit, with no costs and no rules.
+    local group
+    id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
+    label = (group or '') == '' and label or label .. ' ' .. group
+  elseif first == TRY then
+    id = string.sub(text, 2)
+  end
+  return id and grant_one(tickets, info, id, run, token, held, top, label, '')
+end
+
+local other
 -- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
-local function acquire_any(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
-  local reply
-  if token and held >= limit + 0 and (not more or more == ' queue') then
-    local first = string.byte(text)
-    reply = first ~= TRY and first ~= ORDERED and first ~= LIST and queue_one(tickets, info, text, token, more, limit, life, label)
+local function acquire_usual(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
+  local is_free, first, reply = token and (held < 1 or held < limit + 0), string.byte(text), nil
+  if token and not is_free and first ~= TRY and first ~= ORDERED and first ~= LIST and (not more or more == ' queue') then
+    reply = queue_one(tickets, info, text, token, more, limit, life, label)
   end
   if not reply then
-    grant = grant or free_paths()
     local run = { inbox = inbox, now = now_text, limit = limit, ttl = life + 0, life = life, label = label, late = late }
     run.is_trial = is_trial
-    reply = grant(tickets, info, text, run, token, held, more)
+    if is_free and (not more or string.find(more, '^ top:%d+$')) then
+      reply = grant_free(tickets, info, text, run, token, held, more)
+    end
+    if not reply then
+      other = other or rules_or_slow()
+      reply = other(tickets, info, text, run, token, held, more, grant_one)
+    end
   end
   return reply
 end
 
-return acquire_any
+return acquire_usual

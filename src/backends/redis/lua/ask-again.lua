@@ -7,13 +7,13 @@
 -- rate first. Another client asks some time after the head at the latest, if no message has come by
 -- then: the head's client may have died.
 local function turn_of(s, id)
-  local head = rates.pay_time(s, s.turn, 0)
+  local head = pay_time(s, s.turn, 0)
   if s.turn.client == s.client then
     return head
   end
   local _, permits = parts_of(id)
   local ahead = not order.counts(s) and redis.call('ZRANK', s.queue, id)
-  local own = ahead and rates.pay_time(s, { permits = permits }, ahead)
+  local own = ahead and pay_time(s, { permits = permits }, ahead)
   return math.min(own or math.huge, head + AFTER_TURN_US)
 end
 
@@ -23,7 +23,9 @@ end
 function ask_again.time(s, id)
   if s.turn then
     local turn = math.ceil(turn_of(s, id))
-    leases.keep(s, turn + WAITER_LEASE_US)
+    -- A client that asks for a new request alone may sleep for others until later.
+    local known = not s.recalled and redis.call('ZSCORE', s.clients, s.client) or 0
+    redis.call('ZADD', s.clients, text_of(math.max(turn + WAITER_LEASE_US, known + 0)), s.client)
     return '@' .. text_of(turn)
   end
   local expiry = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')[2]

@@ -2,11 +2,12 @@
 -- state, and makes its reply.
 --
 -- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
--- caller, and then a word for everything else that is in use, each behind a space: 'queue' while
--- requests wait; 'parked'; 'held:7' permits, unless each ticket has one; 'top:9', from where on no
--- slot is in use, unless they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to
--- '0:…', the virtual times of priorities, see fair-order.lua; 'rate:…' and 'budget:name,…', see
--- rate.lua; 'cap:…' and 'capped', see caps.lua; 'pace:…', see pace.lua.
+-- caller, and then a word for everything else that is in use, each behind a space. With one of the
+-- first, only the slow paths apply, and those of a plain queue: 'queue' while requests wait;
+-- 'parked'; 'held:7' permits, unless each ticket has one; 'stored:4', the limit of setLimit; and of
+-- a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and 'pace:…', see
+-- pace.lua. The others: 'top:9', while permits are held: no slot from there on is in use, and below
+-- some are free; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' unless all three are empty. limit: 's' and the stored limit if the caller
@@ -15,9 +16,9 @@
 -- expires, or '@' and its turn, see ask-again.lua.
 -- include: lazy-tables records notify free-slots caps rate fair-order pace
 
+-- The words of the state that the usual paths know besides 'top'.
 local function rules_text(s)
-  local meters = next(s.meters) and rates.text(s) or ''
-  return (s.cap or s.no_cap) and meters .. caps.text(s) or meters
+  return meters_text(s) .. ((s.cap or s.no_cap) and caps.text(s) or '')
 end
 
 local function write_state(s)
@@ -26,12 +27,12 @@ local function write_state(s)
     state = state .. ' queue' .. (s.parks and ' parked' or '')
   end
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
-  state = state .. (s.top == s.held and '' or ' top:' .. text_of(s.top))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
   for priority = next(s.times) and 9 or -1, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. rules_text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. (s.pace and ' pace:' .. s.pace or '')
+  state = state .. (s.top == s.held and '' or ' top:' .. text_of(s.top)) .. rules_text(s)
   if state ~= s.state then
     add(s.fields, 'state', state)
   end
@@ -42,11 +43,7 @@ end
 -- and not at every call: everything written before ends half a day before them, or within
 -- the time of a usual ticket.
 local function renew(s)
-  local ends = s.ends or 0
-  for _, m in pairs(s.meters) do
-    ends = math.max(ends, m.tat)
-  end
-  ends = math.ceil(math.max(ends - s.now, 0) / 1000)
+  local ends = math.ceil(math.max((s.ends or 0) - s.now, 0) / 1000)
   local life = redis.call('PTTL', s.tickets)
   if life < ends + KEYS_LIFE_MS / 2 then
     life = ends + KEYS_LIFE_MS
@@ -74,7 +71,7 @@ end
 -- The client's lease lasts somewhat longer than the time that it knows.
 local function tell_turn(s)
   local r = s.head
-  local time, is_other = math.max(math.ceil(rates.pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
+  local time, is_other = math.max(math.ceil(pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
   local latest = time + (order.counts(s) and AFTER_TURN_US or 0)
   if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
@@ -94,8 +91,6 @@ local function close(s, body, waits)
   if s.pace then
     pace.settle(s)
   end
-  s.capped = s.capped and redis.call('EXISTS', s.capped_flows) == 1
-  s.led = s.capped and order.led_priorities(s) or ''
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')
@@ -103,7 +98,7 @@ local function close(s, body, waits)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients, s.parked, s.capped_flows)
+    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
   end
   renew(s)
   local own = publish(s)

@@ -6,12 +6,10 @@ local function settle_terms(s, record, permits, spent)
   local group, charged = caps.terms_of(record)
   if s.cap then
     caps.count(s, group, -permits)
-  end
-  if s.capped then
     order.unblock_group(s, group)
   end
   if spent then
-    rates.settle(s, charged, spent)
+    settle(s, charged, spent)
   end
 end
 

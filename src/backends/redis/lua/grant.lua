@@ -10,14 +10,14 @@ end
 -- The condition of every grant, besides its turn. `is_trial`: nothing is granted.
 local function fits(s, r)
   local has_slots = not s.is_trial and s.held + r.permits <= s.limit
-  return has_slots and (not next(s.meters) or rates.pay_time(s, r, 0) <= s.now)
+  return has_slots and (not next(s.meters) or pay_time(s, r, 0) <= s.now)
 end
 
 -- Gives a ticket on the lowest free slots.
 local function grant(s, r, label, life)
   local slots, left, expires = {}, r.permits, s.now + life
   s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
-  local charged = next(s.meters) and rates.charge(s, r) or ''
+  local charged = next(s.meters) and charge(s, r) or ''
   if s.cap then
     caps.count(s, r.group, r.permits)
   end

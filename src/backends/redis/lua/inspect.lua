@@ -42,7 +42,7 @@ local function tag_of(id, record)
   local arrival, priority, group = string.match(record, '^(%d+) %d+ %S* (%d) %d+ (%S*) ?%S*$')
   arrival = arrival or string.match(record, '^%d+')
   local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. (priority or '0')), arrival .. ' ' .. (group or ''))
-  return tag and string.format('%d', tag) or ''
+  return tag and tag + 0 < AT_CAP and string.format('%d', tag) or ''
 end
 
 local is_plain = not string.find(state, ' %d:') and not string.find(state, ' parked')

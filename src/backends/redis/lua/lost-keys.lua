@@ -17,7 +17,7 @@ end
 function rebuild.queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
-  redis.call('DEL', s.queue, s.parked, s.capped_flows)
+  redis.call('DEL', s.queue, s.parked)
   for priority = 0, 9 do
     for _, head in ipairs(redis.call('ZRANGE', order.heads_of(s, priority), '0', '-1')) do
       redis.call('DEL', order.flow_of(s, priority, string.match(head, ' (.*)$')))
@@ -28,7 +28,7 @@ function rebuild.queue(s)
     local r = request_of(records[i], records[i + 1])
     redis.call('DEL', order.flow_of(s, r.priority, r.group))
   end
-  s.times, s.parks, s.capped, s.is_torn, s.waiting = {}, nil, nil, nil, #records / 2
+  s.times, s.parks, s.is_torn, s.waiting = {}, nil, nil, #records / 2
   for i = 1, #records, 2 do
     local r = request_of(records[i], records[i + 1])
     if alive then
@@ -44,13 +44,12 @@ function rebuild.queue(s)
 end
 
 local function has_queue(s)
-  local keys, is_ordered = { s.requests, s.clients, s.capped and s.capped_flows }, next(s.times)
+  local keys = { s.requests, s.clients, s.parks and s.parked }
   for priority in pairs(s.times) do
-    keys[#keys + 1] = (not s.capped or string.find(s.led, text_of(priority), 1, true)) and order.heads_of(s, priority) or nil
+    keys[#keys + 1] = order.heads_of(s, priority)
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
-    and not (s.parks and redis.call('EXISTS', s.parked) == 0)
-    and (is_ordered or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
+    and (next(s.times) or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
 end
 
 -- Makes lost keys again. Without `tickets` or `info` no ticket is left.

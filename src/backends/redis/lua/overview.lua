@@ -60,11 +60,7 @@ local function waiting_in(tickets, state)
   local priority = string.match(state, ' (%d):')
   if priority then
     local heads = redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')
-    if heads[1] then
-      return waiting, string.match(heads[1], '^%d+')
-    end
-    -- All groups of the priority are at the cap.
-    return living_in(requests, clients)
+    return waiting, string.match(heads[1] or '0', '^%d+')
   end
   return waiting, redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2] or '0'
 end

@@ -2,6 +2,11 @@
 -- include: lazy-tables records fair-order pace
 -- lazy table: progress
 
+-- How many groups of a priority take turns.
+local function led_in(s, priority)
+  return redis.call('ZCOUNT', order.heads_of(s, priority), '-inf', '(AT_CAP')
+end
+
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
 local function position_of(s, id)
@@ -11,12 +16,12 @@ local function position_of(s, id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
-  local led = redis.call('ZCARD', heads)
-  local before = redis.call('ZRANK', heads, order.as_head(order.first_of(s, flow))) or led
+  local led = led_in(s, r.priority)
+  local before = math.min(led, redis.call('ZRANK', heads, order.first_of(s, flow).head) or led)
   for priority in pairs(s.times) do
-    before = before + (priority > r.priority and redis.call('ZCARD', order.heads_of(s, priority)) or 0)
+    before = before + (priority > r.priority and led_in(s, priority) or 0)
   end
-  -- Groups at the cap have no head: a group alone takes turns with itself.
+  -- Groups at the cap do not count: a group alone takes turns with itself.
   return math.min(s.waiting - 1, before + turns * math.max(led, 1))
 end
 

@@ -16,7 +16,7 @@ local function recount(s)
     return one[1] < other[1]
   end)
   redis.call('DEL', s.slots, s.groups)
-  s.by_group, s.freed = {}, {}
+  s.freed = {}
   for i = 1, #used do
     if used[i][1] > top then
       add(s.freed, text_of(top), range_text(top, used[i][1] - 1))

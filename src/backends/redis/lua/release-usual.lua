@@ -1,6 +1,7 @@
--- Fragment of release.lua: all cases besides one ticket with the highest slot.
+-- Fragment of release.lua: the usual cases besides a ticket with the highest slot. A function gives
+-- nil if its case does not apply, or a key is lost.
 -- include: keys notify
--- on demand: more_paths = release-lower-slot
+-- on demand: settle_or_slow = settle-spent
 
 -- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, limit, record, state)
@@ -44,20 +45,99 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
-local release_more
--- `release_one`: of a list alone; `record`: the ticket's, if it is live and none has expired.
-local function release_any(tickets, info, text, limit, release_one, held, state, record)
-  local reply
-  local is_full = record and held == limit + 0 and state >= string.sub(now_text, 1, 6)
-  if is_full and string.sub(state, 18) == limit .. ' queue' then
-    reply = hand_over(tickets, info, text, limit, record, state)
+-- Frees a slot while no request waits, if it is below `top`. Gives `top` as it is then.
+local function free_slot(tickets, id, slot, held, top)
+  local slots = key_of(tickets, 'slots')
+  -- The slow path makes a lost key again.
+  if slot + 0 >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
+    return nil
+  elseif held == 1 then
+    redis.call('DEL', slots)
+    return 0
+  end
+  redis.call('ZADD', slots, slot, slot)
+  if held == top then
+    redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
+  end
+  return top
+end
+
+-- No request waits, and the ticket leaves its slot to the next. `more`: the words of the state: at
+-- most 'top', a rate, budgets and a cap.
+local function leave_slot(tickets, info, id, limit, more, held, state, record, spent)
+  local top, words = string.match(more, '^ top:(%d+)(.*)$')
+  words = words or more
+  local at = string.find(words, ' cap:', 1, true) or #words + 1
+  local cap = string.sub(words, at)
+  if spent and at > 1 then
+    local settle_spent = settle_or_slow()
+    local meters = settle_spent(string.sub(words, 1, at - 1), record, spent)
+    words = meters and meters .. cap
+  end
+  local slot = words and string.match(record, '^(%d+) ')
+  top = slot and free_slot(tickets, id, slot, held, (top or held) + 0)
+  if not top then
+    return nil
+  end
+  redis.call('HDEL', info, id)
+  local mark = string.sub(state, 1, 17) .. limit .. (top == held - 1 and '' or string.format(' top:%d', top)) .. words
+  if mark ~= state then
+    redis.call('HSET', info, 'state', mark)
+  end
+  if string.find(cap, '^ cap:%d') then
+    -- A permit of a group comes back, see caps.lua.
+    local groups, group = key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)')
+    if redis.call('HINCRBY', groups, group, '-1') <= 0 then
+      redis.call('HDEL', groups, group)
+    end
+  end
+  return '1'
+end
+
+-- The usual case of many tickets: they have the highest slots.
+local function release_many(tickets, info, ids, limit)
+  local held, total, records = redis.call('ZCARD', tickets) - 1, #ids, redis.call('HMGET', info, 'state', unpack(ids))
+  if total < 1 or held < total or string.sub(records[1] or '', 18) ~= limit or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+    return nil
+  end
+  for i = 2, total + 1 do
+    local slot = string.match(records[i] or '', '^%d+ ')
+    if not slot or slot + total < held then
+      return nil
+    end
+  end
+  if redis.call('ZREM', tickets, unpack(ids)) == total and redis.call('HDEL', info, unpack(ids)) == total then
+    return string.rep('1', total)
+  end
+end
+
+local slow
+-- `id`: or a list; `record`: the ticket's, if it is live and none has expired.
+local function release_usual(tickets, info, id, limit, spent, held, state, record)
+  local ids, all_spent, reply = { id }, spent and { spent }, nil
+  if string.byte(id) == LIST then
+    local listed, costs = string.match(id, '^([^|]*)|?(.*)$')
+    ids, all_spent = cjson.decode(listed), costs ~= '' and cjson.decode(costs)
+    -- An adopted ticket has two fields.
+    reply = not all_spent and not string.find(id, '~', 1, true) and release_many(tickets, info, ids, limit)
+  end
+  -- In another period of 2.8 hours the slow path renews the keys' expiry.
+  if record and not reply and state >= string.sub(now_text, 1, 6) and string.sub(state, 18, 17 + #limit) == limit then
+    local more = string.sub(state, 18 + #limit)
+    if more == ' queue' then
+      reply = held == limit + 0 and hand_over(tickets, info, id, limit, record, state)
+    elseif not string.find(more, '^ [qhs]') then
+      reply = leave_slot(tickets, info, id, limit, more, held, state, record, spent)
+    end
   end
   if not reply then
-    release_more = release_more or more_paths()
-    local run = { inbox = ARGV[1], now = now_text, limit = limit }
-    reply = release_more(tickets, info, text, run, release_one, held, state, record)
+    if not slow then
+      local _, slow_path = settle_or_slow()
+      slow = slow_path()
+    end
+    reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
   end
   return reply
 end
 
-return release_any
+return release_usual

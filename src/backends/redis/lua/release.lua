@@ -12,8 +12,9 @@
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
---       id, or a JSON list of ids, each once and of an adopted ticket always, or that and after
---       a '|' a JSON list of what each has spent of budgets, 'tokens:3120&…' or -
+--       id, or '@' and the id, a '|' and what it has spent of budgets, 'tokens:3120&…'; or a JSON
+--       list of ids, each once and of an adopted ticket always, or that, a '|' and a JSON list of
+--       what each has spent, or -
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -59,13 +60,16 @@ while args[at] do
   at = at + 2
   repeat
     local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
-    local is_list, reply, held, state, record = string.byte(text) == LIST, nil, nil, nil, nil
-    if not is_list then
-      reply, held, state, record = release_one(tickets, info, text, limit)
+    local first, id, spent, reply, held, state, record = string.byte(text), text, nil, nil, nil, nil, nil
+    if first == ORDERED then
+      id, spent = string.match(text, '^@(.-)|(.*)$')
+    end
+    if first ~= LIST then
+      reply, held, state, record = release_one(tickets, info, id, limit)
     end
     if not reply then
       other = other or other_paths()
-      reply = other(tickets, info, text, limit, is_list and release_one, held, state, record)
+      reply = other(tickets, info, id, limit, spent, held, state, record)
     end
     if not replies then
       return now_text .. '|' .. reply

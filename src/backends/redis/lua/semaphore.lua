@@ -4,7 +4,7 @@
 -- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9, and behind that
 --           'group charged' where it has a group or costs, see rate.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
--- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below the highest in use
+-- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below 'top' of the state
 -- requests  hash: the id of a request that waits -> 'arrival ttl label', and behind that its
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> arrival
@@ -12,7 +12,6 @@
 -- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see fair-order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
--- capped    sorted set: 'priority group' of a flow at the cap -> priority
 --
 -- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
 -- (text), limit (text; '0': not known).
@@ -20,11 +19,7 @@
 
 -- A word of the state, such as 'queue' or 'top:9', see close.lua.
 local function read_word(s, known, word, value)
-  if word == 'rate' then
-    rates.read(s, '', value)
-  elseif word == 'budget' then
-    rates.read(s, string.match(value, '^([^,]+),(.*)$'))
-  elseif word == 'cap' then
+  if word == 'cap' then
     caps.read(s, value)
   elseif tonumber(word) then
     s.times[word + 0] = value + 0
@@ -38,6 +33,7 @@ local function read_state(s)
   local last, limit, more = string.match(state or '', '^(%d+) (%d+)(.*)$')
   s.members = redis.call('ZCARD', s.tickets)
   s.count = math.max(s.members - 1, 0)
+  read_meters(s, more or '', s.count)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
     read_word(s, known, word, value)
   end
@@ -45,8 +41,7 @@ local function read_state(s)
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
   s.waiting, s.held = redis.call('HLEN', s.requests), (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
-  s.waits, s.parks, s.pace, s.capped = known.queue, known.parked, known.pace, known.capped
-  s.led = known.capped or ''
+  s.waits, s.parks, s.pace = known.queue, known.parked, known.pace
 end
 
 -- A semaphore as the call finds it. `ids`: the ids that the call names.
@@ -55,9 +50,9 @@ local function open(tickets, info, run, ids)
   -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
-    clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups', capped_flows = base .. 'capped',
+    clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, meters = {}, by_group = {}, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
+    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
   read_state(s)

@@ -17,9 +17,8 @@ end
 function queue.leave(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
-  local is_parked = s.parks and redis.call('ZREM', s.parked, r.id) == 1
-  if not is_parked and not order.leave(s, r, is_granted) then
-    rebuild.queue(s)
+  if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
+    order.leave(s, r, is_granted)
   end
 end
 
@@ -62,17 +61,14 @@ end
 -- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
 -- for whatever, where there is a rate or a budget.
 function queue.serve(s, own)
-  if s.is_torn then
-    rebuild.queue(s)
-  end
   unpark(s)
   s.turn, s.head = nil, nil
-  while s.waiting > 0 and s.held < s.limit do
+  while s.is_torn or s.waiting > 0 and s.held < s.limit do
     local r = order.first(s)
-    if r == nil then
-      return nil
-    elseif not r then
+    if s.is_torn then
       rebuild.queue(s)
+    elseif not r then
+      return nil
     elseif not queue.is_alive(s, r.client) then
       s.moved = true
       queue.leave(s, r)

@@ -15,14 +15,12 @@
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
 -- include: time semaphore close remember
--- The limit that a change made within the last minute, or nil. The key 'changes'
--- has each id, and 'id limit' beside it.
+-- The limit that a change made within the last minute, or nil. The key 'changes' has 'id limit' of
+-- each change.
 local function made_before(key, id, now)
-  local till = remembered(key, id, now)
-  local both = till and redis.call('ZRANGEBYSCORE', key, text_of(till), text_of(till)) or {}
-  for i = 1, #both do
-    if string.sub(both[i], 1, #id + 1) == id .. ' ' then
-      return string.sub(both[i], #id + 2)
+  for _, made in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. text_of(now), '+inf')) do
+    if string.sub(made, 1, #id + 1) == id .. ' ' then
+      return string.sub(made, #id + 2)
     end
   end
 end
@@ -53,6 +51,6 @@ s.own = s.configured == '' and s.own or s.configured
 serve(s)
 local reply = close(s, verdict)
 if is_new and id ~= '' then
-  remember(changes, s.now, s.now + 60000000, id, id .. ' ' .. limit)
+  remember(changes, s.now, s.now + 60000000, id .. ' ' .. limit)
 end
 return now_text .. '|' .. reply

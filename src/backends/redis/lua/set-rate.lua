@@ -17,16 +17,6 @@
 --       O(flows) at the cap
 
 -- include: time semaphore close
--- The names of the budgets that count, if another would be too many.
-local function full_of(s, name)
-  local names, known = {}, s.meters[name]
-  for other, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and other ~= '' and other or nil
-  end
-  table.sort(names)
-  return #names >= MOST_BUDGETS and not (known and known.is_on) and table.concat(names, ',')
-end
-
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
@@ -34,7 +24,9 @@ if not late and what == 'cap' then
   s.no_cap = terms == 'none'
   order.use_cap(s, tonumber(terms), '')
 elseif not late then
-  full = budget and terms ~= 'none' and full_of(s, budget)
+  local names, known = rates.budgets(s), s.meters[budget]
+  table.sort(names)
+  full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then
     rates.use(s, budget or '', terms, '')
   end

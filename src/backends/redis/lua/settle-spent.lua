@@ -2,20 +2,13 @@
 -- include: gcra
 -- on demand: slow_path = release-slow
 
--- `more`: the words of the state after the limit. Gives these words with the budgets settled, or
--- nil if the slow path must settle: the keys must then live longer.
-local function settle_spent(more, record, spent, now)
-  local charged, is_sure = string.match(record, '^.* (.*)$'), true
-  local settled = string.gsub(more, ' budget:([^,]+),(%S+)', function(name, text)
-    local units = string.match('&' .. spent, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+)')
-    local m = units and meter_of(text, now)
-    if m and m.is_on then
-      settle_meter(m, name, charged, units, now)
-      is_sure = is_sure and m.tat - now < LONG_TTL_US
-      return meter_text(m, ' budget:' .. name)
-    end
-  end)
-  return is_sure and settled or nil
+-- `words`: the meters in the state. Gives these settled, or nil if the slow path must settle: the
+-- keys must then live longer.
+local function settle_spent(words, record, spent)
+  local s = { now = now_text + 0, meters = nil, ends = nil }
+  read_meters(s, words, 1)
+  settle(s, string.match(record, '^.* (.*)$'), spent)
+  return (s.ends or 0) - s.now < LONG_TTL_US and meters_text(s) or nil
 end
 
 return settle_spent, slow_path

@@ -12,13 +12,6 @@ local function sweep(s)
   end
 end
 
--- The lease of a client that asks again ends somewhat after its turn. A client that asks for a new
--- request alone may sleep for others until later.
-function leases.keep(s, till)
-  local known = not s.recalled and redis.call('ZSCORE', s.clients, s.client) or 0
-  redis.call('ZADD', s.clients, text_of(math.max(till, known + 0)), s.client)
-end
-
 -- Drops leases that are over, and renews the client's, if it still has a lease or `is_sure`. A
 -- caller with a bound drops dead clients' requests as well, to count the others. Any other caller
 -- leaves word for the next caller with a bound, by a lease without a client, '.'. (At maxmemory a
