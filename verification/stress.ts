@@ -5,11 +5,12 @@
  * each test that failed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
+import { familyOf } from '../test/cli/process-states.js';
 import { ALL_TESTS, missingParts, startMocha } from '../test/support/mocha-run.js';
 import { untilEnded } from './support/mocha-output.js';
 
@@ -64,7 +65,7 @@ async function runOnce() {
 async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(Math.random() * 300);
-    const family = familyOf(mocha.pid ?? -1);
+    const family = pausable(mocha.pid);
     const chosen = Math.random() < 0.2 ? family : family.filter(() => Math.random() < 0.15);
     for (const pid of chosen) send(pid, 'SIGSTOP');
     await sleep(5 * 100 ** Math.random());
@@ -73,33 +74,20 @@ async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<voi
 }
 
 /**
- * The processes of mocha with the servers that they started, by /proc. Others, such as commands
- * under test, are left alone: some are stopped by their test, and would continue too soon.
+ * The processes of mocha with the servers that they started. Other processes, such as commands
+ * under test, are left alone: a test stops some of them, and they would continue too soon.
  */
-function familyOf(root: number): number[] {
-  const processes = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => statOf(Number(name)));
-  const family = new Set([root]);
-  for (let size = 0; size < family.size;) {
-    size = family.size;
-    for (const { pid, parent } of processes) if (family.has(parent)) family.add(pid);
-  }
-  return processes
-    .filter(({ pid, state, command }) => {
-      return family.has(pid) && state !== 'T' && /mocha|redis-server|valkey-server/.test(command);
-    })
-    .map(({ pid }) => pid);
+function pausable(root: number | undefined): number[] {
+  const running = familyOf(root).filter(({ state }) => state !== 'T');
+  const pids = running.map(({ pid }) => pid);
+  return pids.filter((pid) => /mocha|redis-server|valkey-server/.test(commandOf(pid)));
 }
 
-function statOf(pid: number) {
+function commandOf(pid: number): string {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return [{ pid, parent: Number(parent), state, command }];
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    return [];
+    return '';
   }
 }
 

@@ -20,8 +20,6 @@ export interface Settings extends Kinds {
   readonly pace?: number | undefined;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */
   readonly only?: readonly number[] | undefined;
-  /** Numbers of the processes that are left out; none by default. */
-  readonly without?: readonly number[] | undefined;
 }
 
 export function kindsOf(kinds: readonly Kind[]): Kinds {

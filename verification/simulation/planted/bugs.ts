@@ -214,9 +214,9 @@ export const BUGS: readonly PlantedBug[] = [
     replace: "(keys.clients.get(call.client) ?? -Infinity) > now || call.client !== '';",
   },
   {
-    name: 'release-wakes-nobody',
+    name: 'release-wakes-no-waiter',
     origin: 'most other packages: a release wakes no waiter',
-    what: 'A permit that is given back waits for the next call',
+    what: 'A release grants no waiter the permit that comes free',
     file: 'backends/memory/calls.ts',
     find: 'return { released };',
     replace: 's.limit = 0;\n  return { released };',

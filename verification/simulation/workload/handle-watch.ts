@@ -1,17 +1,30 @@
-import type { Handle } from '../../../src/index.js';
-import type { CrewOptions, Process } from './crew.js';
+import type { Clock, Handle } from '../../../src/index.js';
+import type { NewEvent } from '../../history/events.js';
+
+/** A simulated process, or the process that runs this code. */
+export interface Process {
+  readonly name: string;
+  /** `rate`: milliseconds of the clock in one of true time; left out: 1. */
+  readonly clock: Clock & { readonly rate?: number };
+  readonly scheduler: { readonly now: number };
+  runAt(time: number, run: () => void): unknown;
+}
+
+export interface EventLog {
+  record(process: string, event: NewEvent): void;
+}
 
 /** Milliseconds within which the timer of a handle must find that it is lost. */
 const GRACE = 12;
 
 /** Records the certainty of handles whenever their process has run. */
 export class HandleWatch {
-  readonly #history: CrewOptions['history'];
+  readonly #history: EventLog;
   readonly #same: number;
   readonly #handles = new Map<Process, Map<Handle, number>>();
 
   /** `same`: a certainty that differs by fewer milliseconds is not recorded. */
-  constructor(history: CrewOptions['history'], same: number) {
+  constructor(history: EventLog, same: number) {
     this.#history = history;
     this.#same = same;
   }
