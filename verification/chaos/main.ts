@@ -18,7 +18,6 @@ Lets processes contend for a semaphore while faults strike, and checks what they
   --topology T   ${topologyNames.join(', ')} (default: single)
   --keeper       each process has a keeper, and its loop is blocked at times
   --out FOLDER   where the history goes (default: chaos-report)
-  --plan         prints the plan and ends
 `;
 
 try {
@@ -30,7 +29,6 @@ try {
       topology: { type: 'string', default: 'single' },
       keeper: { type: 'boolean', default: false },
       out: { type: 'string', default: 'chaos-report' },
-      plan: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -44,7 +42,6 @@ try {
   const ttl = number('ttl', values.ttl, 100);
   const settings = { seed, minutes, ttl, topology, keeper };
   if (values.help) console.log(HELP);
-  else if (values.plan) console.log(describePlan(planOf(settings)));
   else process.exitCode = (await run(settings, values.out)) ? 0 : 1;
 } catch (error) {
   console.error(error instanceof TypeError || error instanceof RangeError ? error.message : error);

@@ -32,14 +32,10 @@ interface View {
 /** A cluster of a test's own on loopback: three masters, each with one replica. */
 export async function startCluster(): Promise<TestCluster> {
   const args = Object.entries(OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
-  const starts = await Promise.allSettled(
-    Array.from({ length: 2 * MASTERS }, () => startServer({ args })),
-  );
-  const nodes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
-  const cluster = new TestCluster(nodes);
+  const starts = Array.from({ length: 2 * MASTERS }, () => startServer({ args }));
+  const cluster = new TestCluster(await Promise.all(starts));
   try {
-    for (const start of starts) if (start.status === 'rejected') throw start.reason;
-    await join(nodes);
+    await join(cluster.nodes);
     await cluster.untilWhole();
     return cluster;
   } catch (error) {
@@ -144,24 +140,17 @@ export class TestCluster {
       for (const node of [to, from]) {
         await node.command('CLUSTER', 'SETSLOT', number, 'NODE', await idOf(to));
       }
-      await this.#untilServedBy(slot, to);
+      await eventually(async () => {
+        const views = await Promise.all(this.#running().map(viewOf));
+        return views.every((view) => shardOf(view, slot).ports[0] === to.port);
+      }, 'the nodes do not agree on the owner of the hash slot');
     };
-  }
-
-  /** Resolves once every node that runs names this server for a slot. */
-  async #untilServedBy(slot: number, server: TestServer): Promise<void> {
-    await eventually(async () => {
-      const views = await Promise.all(this.#running().map(viewOf));
-      return views.every((view) => shardOf(view, slot).ports[0] === server.port);
-    }, 'the nodes do not agree on the owner of the hash slot');
   }
 
   /** Resolves once every node counts the cluster as whole and every replica follows its master. */
   async untilWhole(): Promise<void> {
-    await eventually(async () => {
-      const whole = await Promise.all(this.nodes.map(seesWhole));
-      return whole.every(Boolean);
-    }, 'the cluster is not whole');
+    const areWhole = async () => (await Promise.all(this.nodes.map(seesWhole))).every(Boolean);
+    await eventually(areWhole, 'the cluster is not whole');
   }
 
   async stop(): Promise<void> {
@@ -189,7 +178,7 @@ export class TestCluster {
   async #view(): Promise<View> {
     const views = await Promise.all(this.#running().map(viewOf));
     const epoch = ({ info }: View): number => Number(info.get('cluster_current_epoch'));
-    return views.toSorted((a, b) => epoch(b) - epoch(a))[0] ?? { info: new Map(), shards: [] };
+    return views.reduce((latest, view) => (epoch(view) > epoch(latest) ? view : latest));
   }
 }
 
@@ -211,15 +200,11 @@ async function viewOf(node: TestServer): Promise<View> {
 }
 
 /** As clients will see it: each shard with its replica. */
-async function seesWhole(
-  node: TestServer,
-  _: number,
-  all: readonly TestServer[],
-): Promise<boolean> {
+async function seesWhole(node: TestServer): Promise<boolean> {
   const { info, shards } = await viewOf(node);
   const fields = ['state', 'slots_ok', 'known_nodes', 'size'];
   const seen = fields.map((field) => info.get(`cluster_${field}`)).join(' ');
-  if (seen !== `ok ${SLOTS} ${all.length} ${MASTERS}`) return false;
+  if (seen !== `ok ${SLOTS} ${2 * MASTERS} ${MASTERS}`) return false;
   const link = await node.stat('replication', 'master_link_status');
   return (link === 'up' || link === '') && shards.every(({ ports }) => ports.length === 2);
 }
@@ -238,10 +223,8 @@ async function join(nodes: readonly TestServer[]): Promise<void> {
     const master = nodes[i - MASTERS];
     if (master !== undefined) await node.command('CLUSTER', 'REPLICATE', await idOf(master));
     else {
-      const own = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
-        (slot) => Math.floor((slot * MASTERS) / SLOTS) === i,
-      );
-      await node.command('CLUSTER', 'ADDSLOTS', ...own.map(String));
+      const [first, behind] = [i, i + 1].map((nth) => Math.ceil((nth * SLOTS) / MASTERS));
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', String(first), String(Number(behind) - 1));
     }
   }
 }

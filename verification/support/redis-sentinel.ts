@@ -62,11 +62,10 @@ export class TestSentinels {
    * Cuts the first server off from replicas, sentinels and their clients: a client with its own
    * port still reaches it.
    */
-  isolateFirst(): TestServer {
+  isolateFirst(): void {
     this.#proxy.refuses = true;
     this.#proxy.hang(true);
     this.#proxy.cut();
-    return present(this.servers[0]);
   }
 
   /** The server that all sentinels name as the master; rejects while they differ. */
@@ -75,7 +74,14 @@ export class TestSentinels {
       this.#sentinels.map((sentinel) => ask(sentinel, 'GET-MASTER-ADDR-BY-NAME')),
     );
     const ports = new Set(named.map((address) => Number((address as string[])[1])));
-    return present(this.servers.find((one) => ports.size === 1 && ports.has(this.portOf(one))));
+    const master = this.servers.find((one) => ports.size === 1 && ports.has(this.portOf(one)));
+    if (master === undefined) throw new Error('the sentinels name different masters');
+    return master;
+  }
+
+  async replicas(): Promise<TestServer[]> {
+    const master = await this.master();
+    return this.servers.filter((server) => server !== master);
   }
 
   async command(...args: string[]): Promise<unknown> {
@@ -106,8 +112,7 @@ export class TestSentinels {
     const announced = ['replica-announce-port', String(this.#proxy.port)];
     await this.servers[0]?.command('CONFIG', 'SET', ...announced);
     await eventually(async () => {
-      const master = await this.master();
-      const replicas = this.servers.filter((server) => server !== master);
+      const [master, replicas] = [await this.master(), await this.replicas()];
       // The sentinels demote a master of old by themselves, but only after ten seconds.
       for (const replica of replicas) {
         const port = Number(await replica.stat('replication', 'master_port'));
@@ -163,9 +168,4 @@ async function seesAll(sentinel: TestServer): Promise<boolean> {
   const others = (await ask(sentinel, 'SENTINELS')) as unknown[];
   const flags = [master, ...replicas].map((fields) => fields[fields.indexOf('flags') + 1]);
   return flags.join() === 'master,slave,slave' && others.length === 2;
-}
-
-function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('no such server');
-  return value;
 }

@@ -36,8 +36,6 @@ async function injectOne(
   const targets = struck && options.workers.names(struck);
   const what = { type: 'fault', fault: number, kind, targets, step, key, node } as const;
   const record = (phase: FaultEvent['phase']): void => options.recorder.record({ ...what, phase });
-  const { servers } = options.topology;
-  await servers.prepare?.(fault);
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
@@ -45,7 +43,7 @@ async function injectOne(
     await undo();
   }
   record('end');
-  await servers.repair?.();
+  await options.topology.servers.repair?.();
 }
 
 async function inject(

@@ -4,10 +4,11 @@ import { eventually } from '../../../test/support/eventually.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
 import { startCluster } from '../../support/redis-cluster.js';
 import { startSentinels } from '../../support/redis-sentinel.js';
+import type { PlannedFault } from '../nemesis/plan.js';
 import { NAME } from './server-faults.js';
 import type { Servers } from './topology.js';
 
-/** The faults that a set of servers with replicas offers, at the master that has the semaphore. */
+/** Servers with replicas, at the master that has the semaphore. */
 interface ReplicatedServers {
   master(): Promise<TestServer>;
   replicas(): Promise<TestServer[]>;
@@ -28,10 +29,7 @@ export async function startSentinelTopology(): Promise<Servers> {
     named: servers.map((server) => ({ named: sentinels.portOf(server), port: server.port })),
     ...failingOver({
       master,
-      replicas: async () => {
-        const current = await master();
-        return servers.filter((server) => server !== current);
-      },
+      replicas: () => sentinels.replicas(),
       kill: (server) => server.kill(),
       pause: (server) => server.pause(),
       untilFailover: (from) => sentinels.untilFailover(from),
@@ -67,25 +65,17 @@ export async function startClusterTopology(): Promise<Servers> {
 
 /** The failover of a master whose last writes reach no replica. */
 function failingOver(servers: ReplicatedServers) {
-  let paused: readonly TestServer[] = [];
+  const failOver = async ({ lasts }: PlannedFault): Promise<undefined> => {
+    const [master, replicas] = [await servers.master(), await servers.replicas()];
+    for (const replica of replicas) servers.pause(replica);
+    await sleep(lasts);
+    await servers.kill(master);
+    for (const replica of replicas) replica.resume();
+    await servers.untilFailover(master);
+  };
   return {
     struck: () => servers.master(),
     keepers: async () => [await servers.master()],
-    prepare: async ({ kind, lasts }) => {
-      if (kind !== 'fail-over') return;
-      paused = await servers.replicas();
-      for (const replica of paused) servers.pause(replica);
-      await sleep(lasts);
-    },
-    faults: {
-      'fail-over': async () => {
-        const master = await servers.master();
-        await servers.kill(master);
-        for (const replica of paused) replica.resume();
-        paused = [];
-        await servers.untilFailover(master);
-        return undefined;
-      },
-    },
+    faults: { 'fail-over': failOver },
   } satisfies Partial<Servers>;
 }

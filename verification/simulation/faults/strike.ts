@@ -34,8 +34,8 @@ const STRIKES: { readonly [_ in FaultKind]?: Strike } = {
   'step-clock': ({ force }, world) => world.stepServer((force - 0.5) * 20_000),
   damaged: ({ target, force }, world) => {
     const [name, { damage }] = [world.nameAt(force), world.gate(target)];
-    damage.strike(name);
-    return () => damage.heal(name);
+    damage.change(name, 1);
+    return () => damage.change(name, -1);
   },
 };
 

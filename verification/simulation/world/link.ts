@@ -1,13 +1,16 @@
 import type { GrantListener, Listening } from '../../../src/backends/backend.js';
 import type { Backend } from '../../../src/index.js';
 import type { Random } from '../random.js';
-import { DamagedError } from './damage.js';
+import { isRetryable, RefusedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
 import type { Gate } from './gate.js';
 import { OPERATIONS } from './server.js';
 import { Weather } from './weather.js';
+
+/** The answer to each write while writes are refused. */
+const NO_RIGHT = "NOPERM this user has no permissions to run the 'evalsha' command";
 
 interface Pending {
   readonly sent: number;
@@ -149,7 +152,7 @@ export class Link {
     return this.#gate.whenAwake(async () => {
       if (!this.#gate.up || this.#lastWords.get(epoch) === false) return;
       if (this.weather.now.refuseWrites > 0 && pending.operation !== 'inspect') {
-        this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
+        this.#answer(pending, epoch, () => pending.reject(new RefusedError(NO_RIGHT)));
         return;
       }
       const { loseReplies } = this.weather.now;
@@ -184,15 +187,6 @@ export class Link {
     this.process.runAt(this.#lastDelivery, () => {
       if (epoch === this.#epoch && this.#pending.delete(pending)) answer();
     });
-  }
-}
-
-/** The server refuses, and asking again at once does not help. */
-export class RefusedError extends Error {
-  override readonly name = 'RefusedError';
-
-  constructor() {
-    super("NOPERM this user has no permissions to run the 'evalsha' command");
   }
 }
 
@@ -274,10 +268,7 @@ class Subscriber {
       const { losePushes } = this.#link.weather.now;
       if (losePushes > 0 && this.#link.network.random.chance(losePushes)) return this.#knows;
       this.#deliver(() => {
-        if (stale()) return;
-        if (push.kind === 'grants') listener.onGrants(...push.args);
-        else if (push.kind === 'turn') listener.onTurn?.(...push.args);
-        else listener.onEnded?.(...push.args);
+        if (!stale()) push(listener);
       });
       return this.#knows;
     });
@@ -303,8 +294,4 @@ export function remoteBackend(link: Link): Backend {
   const listen: Backend['listen'] = (...args) => link.listen(...args);
   const { clock } = link.process;
   return { ...Object.fromEntries(methods), clock, listen, isRetryable } as unknown as Backend;
-}
-
-export function isRetryable(error: unknown): boolean {
-  return !(error instanceof RefusedError || error instanceof DamagedError);
 }
