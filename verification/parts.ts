@@ -17,8 +17,7 @@ export interface Part {
 const FOLDERS: Readonly<Record<string, string>> = {
   support: 'the helpers of the tests: totals of a run, missing servers',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
-  wire: 'messages that any client may send; garbage collection',
-  faults: 'missing rights, replicas, unfit servers; sockets that stay open',
+  faults: 'missing rights, replicas, unfit servers; sockets that stay open; garbage collection',
   topologies: 'failover of a cluster and of sentinels',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',

@@ -9,7 +9,7 @@ import { type Recorder, recorderOf } from '../history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { observe, type Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
-import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
+import { catalog, faultKindsOf, startTopology, type TopologyName } from './topologies/catalog.js';
 import { connect } from './topologies/connect.js';
 import { WORKERS } from './topologies/detours.js';
 import { NAME } from './topologies/server-faults.js';
@@ -34,7 +34,7 @@ const RECONNECT = 2500;
 
 export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
   const kinds = faultKindsOf(topology, keeper);
-  return planFaults({ ...others, kinds, workers: WORKERS, nodes: nodesOf(topology) });
+  return planFaults({ ...others, kinds, workers: WORKERS, nodes: catalog[topology].nodes });
 }
 
 /**
@@ -67,7 +67,7 @@ async function perform(
 ): Promise<Workers['stalls']> {
   const recovery = recoveryTime(plan, ttl);
   const recorder = recorderOf(folder, NEMESIS);
-  const nodes = nodesOf(kind);
+  const { nodes } = catalog[kind];
   // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };

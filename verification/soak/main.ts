@@ -49,13 +49,9 @@ async function main(minutes: number): Promise<void> {
   redis.disconnect();
   await server.stop();
   const settled = samples.slice(Math.floor(samples.length * WARM_UP));
-  const figures = Object.keys(settled[0] ?? {}).map((name) =>
-    growthOf(
-      name,
-      settled.map((sample) => sample[name] ?? 0),
-    ),
-  );
-  const head = ['figure', 'first', 'last', 'mean', 'growth', 'in all', 'grows'];
+  const names = Object.keys(settled[0] ?? {});
+  const figures = names.map((name) => growthOf(settled.map((sample) => sample[name] ?? 0)));
+  const rows = names.map((name, i) => [name, ...(figures[i]?.cells ?? [])]);
   const text = `# Soak
 
 Written by \`npm run soak\`. ${PROCESSES} processes with ${WAITERS} waiters each, limit ${LIMIT}, ${minutes} minutes, Node ${process.versions.node}.
@@ -63,10 +59,7 @@ Written by \`npm run soak\`. ${PROCESSES} processes with ${WAITERS} waiters each
 ${done} Memory is in MiB, everything else in pieces. The first ${100 * WARM_UP} % of the samples are left out, because pools and caches fill at first.
 Growth: twice the difference between the means of the two halves. A figure grows when that is more than ${100 * MOST_GROWTH} % of its mean, and more than ${LEAST_GROWTH}.
 
-${markdownTable(
-  head,
-  figures.map(({ row }) => row),
-)}
+${markdownTable(['figure', 'first', 'last', 'mean', 'growth', 'grows'], rows)}
 
 After \`close()\` in every worker:
 
@@ -105,17 +98,13 @@ function isSample(data: unknown): data is WorkerSample {
   return typeof data === 'object' && data !== null && 'figures' in data;
 }
 
-function growthOf(name: string, points: readonly number[]) {
+function growthOf(points: readonly number[]) {
   const half = Math.floor(points.length / 2);
   const mean = average(points);
   const grown = 2 * (average(points.slice(-half)) - average(points.slice(0, half)));
-  const share = mean === 0 ? 0 : grown / mean;
-  const grows = share > MOST_GROWTH && grown > LEAST_GROWTH;
+  const grows = grown > MOST_GROWTH * mean && grown > LEAST_GROWTH;
   const cells = [points[0] ?? 0, points.at(-1) ?? 0, mean, grown].map((value) => value.toFixed(2));
-  return {
-    grows,
-    row: [name, ...cells, `${(share * 100).toFixed(1)} %`, grows ? '**yes**' : 'no'],
-  };
+  return { grows, cells: [...cells, grows ? '**yes**' : 'no'] };
 }
 
 function average(values: readonly number[]): number {

@@ -29,7 +29,7 @@ export async function buildSimulator(file: string, bug: PlantedBug | undefined):
   });
 }
 
-function planting({ file, find, replace }: PlantedBug): Plugin {
+function planting({ file, find, replace = '' }: PlantedBug): Plugin {
   const path = join(ROOT, 'src', file);
   return {
     name: 'plant',

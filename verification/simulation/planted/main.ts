@@ -89,7 +89,7 @@ async function simulate(file: string, bug: PlantedBug, seeds: string): Promise<Q
 function tableOf(rows: readonly Row[], median: number): string {
   const lines = rows.map(({ bug, quarry: { seed, rule, run, seconds } }) => {
     const how = seed === undefined ? 'not found' : `\`${run}\``;
-    return `| ${bug.name} | ${bug.what} | ${bug.origin} | ${rule} | ${seconds.toFixed(1)} | ${how} |`;
+    return `| ${bug.name} | ${bug.what} | ${bug.origin ?? 'mutant'} | ${rule} | ${seconds.toFixed(1)} | ${how} |`;
   });
   return `# Planted bugs
 

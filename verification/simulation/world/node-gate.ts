@@ -37,18 +37,8 @@ export class NodeGate extends Gate {
     }
   }
 
-  disconnectAll(): void {}
-
   loseData(): void {
     this.node.restart();
-  }
-
-  goBack(): void {
-    throw new Error('a node of a quorum must not come back with old data');
-  }
-
-  step(): void {
-    throw new Error('the clock of a node of a quorum is not stepped');
   }
 
   async remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }> {
@@ -56,10 +46,6 @@ export class NodeGate extends Gate {
       names.map(({ name }) => this.node.list({ prefix: 'redsem', name })),
     );
     return { held: lists.flatMap(({ tickets }) => tickets).length, waiting: 0 };
-  }
-
-  subscribe(): () => void {
-    throw new Error('a quorum pushes nothing');
   }
 }
 

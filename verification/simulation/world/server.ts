@@ -112,14 +112,14 @@ export class SimulatedServer extends Gate {
     throw damagedError(damaged);
   }
 
-  subscribe(client: string, prefix: string, listener: PushListener): () => void {
+  override subscribe(client: string, prefix: string, listener: PushListener): () => void {
     const inbox = JSON.stringify([prefix, client]);
     const listeners = this.#subscribers.get(inbox) ?? new Set<PushListener>();
     this.#subscribers.set(inbox, listeners.add(listener));
     return () => void listeners.delete(listener);
   }
 
-  disconnectAll(): void {
+  override disconnectAll(): void {
     this.#subscribers.clear();
   }
 
@@ -128,7 +128,7 @@ export class SimulatedServer extends Gate {
     this.#renew([]);
   }
 
-  goBack(span: number): void {
+  override goBack(span: number): void {
     const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
     const kept = this.#log.slice(0, last + 1);
@@ -149,7 +149,7 @@ export class SimulatedServer extends Gate {
     };
   }
 
-  step(by: number): void {
+  override step(by: number): void {
     this.#history.record('server', { type: 'server', change: 'stepped', step: by });
     this.clock.step(by);
   }

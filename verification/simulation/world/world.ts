@@ -161,10 +161,6 @@ export class World {
     return names[Math.floor(force * names.length)]?.name ?? '';
   }
 
-  stepServer(by: number): void {
-    this.gate(0).step(by);
-  }
-
   /** Callers begin no further call, and give back their permits. */
   stop(): void {
     this.#stopping = true;
@@ -218,7 +214,7 @@ export class World {
   #keeperOf(process: SimulatedProcess): KeeperThread | undefined {
     const random = streamOf(this.settings.seed, 'keeper', process.name);
     if (this.settings.keeper !== true || random.chance(0.5)) return undefined;
-    return new KeeperThread(process, this.gate(0) satisfies Gate, random, random.real(300, 30_000));
+    return new KeeperThread(process, this.gate(0), random, random.real(300, 30_000));
   }
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
