@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { number } from '../simulation/command-line.js';
-import { describeFault } from './nemesis/plan.js';
 import { reportOf } from './report.js';
 import { runChaos, type Settings } from './run-chaos.js';
 import { catalog } from './topologies/catalog.js';
@@ -63,9 +62,7 @@ async function run(settings: Settings, reports: string): Promise<boolean> {
   const options = `--seed ${seed} --minutes ${minutes} --ttl ${ttl} --topology ${topology}${keeper ? ' --keeper' : ''}`;
   const command = `npm run chaos -- ${options}`;
   console.log(command);
-  const { events, violations, stalls } = await runChaos(settings, folder, (fault) => {
-    console.log(`now: ${describeFault(fault).trim()}`);
-  });
+  const { events, violations, stalls } = await runChaos(settings, folder);
   console.log(`\n${reportOf(events, violations)}\n`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
   if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);

@@ -162,9 +162,12 @@ export class ServerReads {
       if (!isStruck) return `again, ${since}`;
     }
     const owner = this.#owners.get(clientOf(id)) ?? '';
-    const end = hold === undefined ? 0 : this.#endOf(hold);
+    const { over = Infinity, until = 0, process = '' } = hold ?? {};
+    // Its holder stopped believing in it by release, loss or its own death.
+    const end = Math.min(over, until, this.#models.troubles.diedAt(process));
     const ends = asking.flatMap((call) => {
-      if (call.event.process !== owner || !ASKING.has(call.event.operation)) return [];
+      if (call.event.process !== owner || !['acquire', 'try'].includes(call.event.operation))
+        return [];
       return [Math.min(call.ended ?? asked, this.#models.troubles.diedAt(owner))];
     });
     const idleSince = token === hold?.token ? end : Math.max(end, first, ...ends);
@@ -177,11 +180,4 @@ export class ServerReads {
   #revived(from: number, to: number): Revival[] {
     return [...this.#revivals.values()].filter((each) => each.from <= to && each.to >= from);
   }
-
-  /** When its holder stopped believing in it, by release, loss or its own death. */
-  #endOf({ process, over = Infinity, until }: Hold): number {
-    return Math.min(over, until, this.#models.troubles.diedAt(process));
-  }
 }
-
-const ASKING = new Set(['acquire', 'try']);

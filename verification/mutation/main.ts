@@ -1,3 +1,7 @@
+/*
+ * npm run mutation -- [--only PART]... [--every N]: only files whose path has PART in it, and each
+ * Nth mutant, spread over all files.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +12,6 @@ import { transformSync } from 'esbuild';
 import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { markdownTable } from '../support/markdown-table.js';
 import { type Mutant, mutantsOf } from './mutants.js';
-
-const USAGE = `npm run mutation -- [--only PART]... [--every N]
-  --only     only files whose path has PART in it; default: all
-  --every    each Nth mutant only, spread over all files; default: 1`;
 
 const execute = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -62,12 +62,10 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [''] },
     every: { type: 'string', default: '1' },
-    help: { type: 'boolean', default: false },
   },
 });
 
-if (values.help) console.log(USAGE);
-else await main(Number(values.every));
+await main(Number(values.every));
 
 async function main(every: number): Promise<void> {
   const wanted = FILES.filter((file) => values.only.some((part) => file.includes(part)));

@@ -42,15 +42,8 @@ describe('workflows', () => {
     const ran = [...`${ci}${publish}${site}`.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)];
     expect(ran).to.have.length.above(5);
     expect(Object.keys(scripts)).to.include.members(ran.map(([, name]) => name));
-    const commands = [...publish.matchAll(/- run: (?:CI=true )?(npm .*)/g)].map(([, run]) => run);
-    expect(commands).to.deep.equal([
-      'npm ci',
-      'npm run check',
-      'npm run release:check -- "$GITHUB_REF_NAME"',
-      'npm test',
-      'npm run --silent sbom > sbom.cdx.json',
-      'npm publish --provenance --access public',
-    ]);
+    const steps = ['release:check', 'npm test', 'npm publish --provenance --access public'];
+    expect(publish).to.match(new RegExp(steps.join('[^]*')));
     expect(publish).to.match(/^ {4}permissions:\n {6}contents: read\n {6}id-token: write\n {4}\w/m);
   });
 });

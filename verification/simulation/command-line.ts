@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import { FAULTS, type FaultKind } from './faults/kinds.js';
-import { KINDS, kindsOf, type Settings } from './settings.js';
+import { KINDS, type Settings } from './settings.js';
 
 export type Command = ReturnType<typeof parseCommand>;
 
@@ -64,7 +64,7 @@ export function parseCommand(args: readonly string[]) {
     minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
-    ...kindsOf(KINDS.filter((kind) => values[kind])),
+    ...Object.fromEntries(KINDS.flatMap((kind) => (values[kind] ? [[kind, true]] : []))),
     faults: faultsNamed(values.faults),
     pace: number('pace', values.pace, 0),
     only: numbers('only', values.only),

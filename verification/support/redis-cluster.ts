@@ -16,32 +16,17 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'repl-ping-replica-period': '1',
 };
 
-interface Shard {
-  readonly first: number;
-  readonly last: number;
-  /** Their ports, the master's first. */
-  readonly ports: readonly number[];
-}
-
-/** The cluster as a node knows it. */
-interface View {
-  readonly info: ReadonlyMap<string, string>;
-  readonly shards: readonly Shard[];
-}
+/** The cluster as a node knows it; the port of a shard's master comes first. */
+type View = Awaited<ReturnType<typeof viewOf>>;
 
 /** A cluster of a test's own on loopback: three masters, each with one replica. */
 export async function startCluster(): Promise<TestCluster> {
   const args = Object.entries(OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
   const starts = Array.from({ length: 2 * MASTERS }, () => startServer({ args }));
   const cluster = new TestCluster(await Promise.all(starts));
-  try {
-    await join(cluster.nodes);
-    await cluster.untilWhole();
-    return cluster;
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+  await join(cluster.nodes);
+  await cluster.untilWhole();
+  return cluster;
 }
 
 export class TestCluster {
@@ -79,16 +64,14 @@ export class TestCluster {
     await this.untilWhole();
   }
 
-  async slotOf(key: string): Promise<number> {
-    return Number(await this.#anyone().command('CLUSTER', 'KEYSLOT', key));
-  }
-
-  /** The node that serves a slot now, as most of the others see it. */
-  async masterOf(slot: number): Promise<TestServer> {
+  /** The node that serves a semaphore now, as most of the others see it. */
+  async masterOf(name: string): Promise<TestServer> {
+    const slot = await this.#slotOf(name);
     return this.#server(shardOf(await this.#view(), slot).ports[0]);
   }
 
-  async replicasOf(slot: number): Promise<TestServer[]> {
+  async replicasOf(name: string): Promise<TestServer[]> {
+    const slot = await this.#slotOf(name);
     const [, ...replicas] = shardOf(await this.#view(), slot).ports;
     return replicas.map((port) => this.#server(port));
   }
@@ -116,11 +99,11 @@ export class TestCluster {
   }
 
   /**
-   * Begins to move a slot to another master, with one of its keys; the others follow when the
-   * function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
+   * Begins to move a semaphore's slot to another master, with one of its keys; the others follow
+   * when the function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
    */
-  async moveSlot(slot: number): Promise<() => Promise<void>> {
-    const from = await this.masterOf(slot);
+  async moveSlot(name: string): Promise<() => Promise<void>> {
+    const [from, slot] = [await this.masterOf(name), await this.#slotOf(name)];
     const to = (await this.masters()).find((master) => master !== from);
     if (to === undefined) throw new Error('a cluster of one master');
     const number = String(slot);
@@ -157,6 +140,10 @@ export class TestCluster {
     await Promise.all(this.nodes.map((node) => node.stop()));
   }
 
+  async #slotOf(name: string): Promise<number> {
+    return Number(await this.#anyone().command('CLUSTER', 'KEYSLOT', `{${name}}`));
+  }
+
   #running(): TestServer[] {
     return this.nodes.filter((node) => !this.#down.has(node));
   }
@@ -182,13 +169,13 @@ export class TestCluster {
   }
 }
 
-function shardOf({ shards }: View, slot: number): Shard {
+function shardOf({ shards }: View, slot: number) {
   const found = shards.find(({ first, last }) => first <= slot && slot <= last);
   if (found === undefined) throw new Error(`no node serves slot ${slot}`);
   return found;
 }
 
-async function viewOf(node: TestServer): Promise<View> {
+async function viewOf(node: TestServer) {
   const lines = String(await node.command('CLUSTER', 'INFO')).split('\r\n');
   const info = new Map(lines.map((line) => line.split(':') as [string, string]));
   type Row = [first: number, last: number, ...nodes: [host: string, port: number][]];

@@ -16,25 +16,17 @@ export const MASTER_NAME = 'main';
  * them.
  */
 export async function startSentinels(): Promise<TestSentinels> {
-  const servers: TestServer[] = [];
-  const sentinels: TestServer[] = [];
-  let proxy: FaultProxy | undefined;
-  try {
-    const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
-    for (let i = 0; i < 3; i += 1) servers.push(await startServer({ args }));
-    const [master, ...replicas] = servers;
-    proxy = await startProxy(master?.port ?? 0);
-    for (const replica of replicas) await follow(replica, proxy.port);
-    await eventually(() => allLinked(replicas), 'the replicas do not follow their master');
-    for (let i = 0; i < 3; i += 1) sentinels.push(await startSentinel(proxy.port));
-    const started = new TestSentinels(servers, sentinels, proxy);
-    await started.repair();
-    return started;
-  } catch (error) {
-    await Promise.all([...servers, ...sentinels].map((server) => server.stop()));
-    await proxy?.stop();
-    throw error;
-  }
+  const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+  const starts = Array.from({ length: 3 }, () => startServer({ args }));
+  const servers = await Promise.all(starts);
+  const [master, ...replicas] = servers;
+  const proxy = await startProxy(master?.port ?? 0);
+  for (const replica of replicas) await follow(replica, proxy.port);
+  await eventually(() => allLinked(replicas), 'the replicas do not follow their master');
+  const watching = Array.from({ length: 3 }, () => startSentinel(proxy.port));
+  const started = new TestSentinels(servers, await Promise.all(watching), proxy);
+  await started.repair();
+  return started;
 }
 
 export class TestSentinels {
@@ -134,17 +126,11 @@ export class TestSentinels {
 
 async function startSentinel(master: number): Promise<TestServer> {
   const sentinel = await startServer({ sentinel: true });
-  try {
-    await ask(sentinel, 'MONITOR', '127.0.0.1', String(master), '2');
-    // How long the master may be silent before a sentinel takes it for dead, and other bounds, in
-    // ms.
-    await ask(sentinel, 'SET', 'down-after-milliseconds', '1000', 'failover-timeout', '3000');
-    await ask(sentinel, 'SET', 'parallel-syncs', '2');
-    return sentinel;
-  } catch (error) {
-    await sentinel.stop();
-    throw error;
-  }
+  await ask(sentinel, 'MONITOR', '127.0.0.1', String(master), '2');
+  // How long the master may be silent before a sentinel takes it for dead, and other bounds, in ms.
+  await ask(sentinel, 'SET', 'down-after-milliseconds', '1000', 'failover-timeout', '3000');
+  await ask(sentinel, 'SET', 'parallel-syncs', '2');
+  return sentinel;
 }
 
 /** Something about the master. */

@@ -80,15 +80,13 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
   const name = async (): Promise<string> => {
     for (;;) {
       const made = newName();
-      if ((await cluster().masterOf(await slotOf(made))) === master) return made;
+      if ((await cluster().masterOf(made)) === master) return made;
     }
   };
-  const slotOf = (of: string): Promise<number> => cluster().slotOf(`redsem:{${of}}:tickets`);
   const topology: Topology = {
     connect: (kind) => clusterClient({ kind, ports: cluster().ports }),
     command: (...args) => cluster().command(...args),
-    replicated: async () =>
-      untilReplicated(master, await cluster().replicasOf(await slotOf(await name()))),
+    replicated: async () => untilReplicated(master, await cluster().replicasOf(await name())),
     name,
     fail: (how) => (how === 'killed' ? cluster().kill(master) : cluster().pause(master)),
     repair: () => cluster().repair(),
@@ -104,7 +102,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
   let master: TestServer;
   let replicas: TestServer[];
 
-  beforeEach('see who is master', async () => {
+  beforeEach('ask for the master', async () => {
     master = await sentinels().master();
     replicas = await sentinels().replicas();
   });

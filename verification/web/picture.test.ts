@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 
@@ -59,6 +58,7 @@ describeInBrowser('the picture of four clients', (web) => {
     });
     expect(await page.locator('#strip .slot[data-state=held]').count()).to.equal(3);
     expect(await textOf(page, '#detail-held')).to.equal('3');
+    expect(await page.locator('#charts .chart:first-child canvas').count()).to.equal(1);
     const tokens = await Promise.all([0, 1, 2].map((row) => cell(page, 'holders', row, 5)));
     expect(tokens.map(Number)).to.deep.equal([
       holder.fencingToken,
@@ -78,28 +78,10 @@ describeInBrowser('the picture of four clients', (web) => {
     expect(await page.locator('#no-holders').isVisible()).to.equal(true);
     expect(problems).to.deep.equal([]);
   });
-
-  it('is right again after four clients have contended for a while', async () => {
-    const clients = await start('contended');
-    const { page } = await web().open({ name: 'contended' });
-    const calls = clients.flatMap((client) =>
-      Array.from({ length: 50 }, () => client.use(() => sleep(60))),
-    );
-    const work = Promise.all(calls);
-    await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
-    await work;
-    await follows(page, 'idle 0 / 3 0');
-    expect(await page.locator('#charts .chart:first-child canvas').count()).to.equal(1);
-  });
 });
 
-/** State, held, limit and waiting of each semaphore, or of the semaphore whose page is open. */
+/** State, held, limit and waiting of each semaphore. */
 async function seen(page: Page): Promise<string[]> {
-  if (await page.locator('#detail').isVisible()) {
-    const parts = ['#detail-state', '#detail-held', '#detail-limit', '#detail-waiting'];
-    const [word, held, limit, waiting] = await Promise.all(parts.map((id) => textOf(page, id)));
-    return [`${word} ${held} / ${limit} ${waiting}`];
-  }
   const rows = await rowsOf(page, 'semaphores');
   return rows.map((row) => row.replace(/^(\w+) \S+ (\S+ \/ \S+ \S+).*$/, '$1 $2'));
 }

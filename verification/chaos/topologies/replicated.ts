@@ -42,12 +42,11 @@ export async function startSentinelTopology(): Promise<Servers> {
 /** Three masters, each with one replica; the faults strike the shard that has the semaphore. */
 export async function startClusterTopology(): Promise<Servers> {
   const cluster = await startCluster();
-  const slot = await cluster.slotOf(`redsem:{${NAME}}:tickets`);
-  const master = () => cluster.masterOf(slot);
+  const master = () => cluster.masterOf(NAME);
   const { ports } = cluster;
   const { faults, ...others } = failingOver({
     master,
-    replicas: () => cluster.replicasOf(slot),
+    replicas: () => cluster.replicasOf(NAME),
     kill: (server) => cluster.kill(server),
     pause: (server) => cluster.pause(server),
     untilFailover: (from) => eventually(async () => (await master()) !== from, 'no failover'),
@@ -56,7 +55,7 @@ export async function startClusterTopology(): Promise<Servers> {
     topology: 'cluster',
     ports,
     named: ports.map((port) => ({ named: port, port })),
-    faults: { ...faults, 'move-slot': () => cluster.moveSlot(slot) },
+    faults: { ...faults, 'move-slot': () => cluster.moveSlot(NAME) },
     ...others,
     repair: () => cluster.repair(),
     stop: () => cluster.stop(),

@@ -35,7 +35,7 @@ export class Crew {
   readonly options: CrewOptions;
   readonly #semaphores = new Map<string, Semaphore>();
   readonly #callers: Caller[];
-  #keyed: KeyedMutex;
+  readonly keyed: KeyedMutex;
   #calls = 0;
   #settled = 0;
   #groups = 0;
@@ -48,7 +48,8 @@ export class Crew {
     this.options = options;
     const { process, workload, seed } = options;
     for (const { name } of workload.semaphores) this.open(name);
-    this.#keyed = this.#openKeyed();
+    const keyed = { ttl: workload.keyedTtl, label: process.name, keeper: options.keeper };
+    this.keyed = new KeyedMutex(options.backend, keyed);
     this.#callers = Array.from(
       { length: workload.callers },
       (_, i) => new Caller(this, streamOf(seed, 'caller', process.name, i)),
@@ -59,10 +60,6 @@ export class Crew {
   nextGroup(): number {
     this.#groups += 1;
     return this.#groups;
-  }
-
-  get keyed(): KeyedMutex {
-    return this.#keyed;
   }
 
   /** Calls that have not ended. */
@@ -82,7 +79,7 @@ export class Crew {
 
   close(): Promise<unknown> {
     const closing = [...this.#semaphores.keys()].map((name) => this.closeSemaphore(name));
-    const keyed = this.record({ operation: 'close', semaphores: [] }, () => this.#keyed.close());
+    const keyed = this.record({ operation: 'close', semaphores: [] }, () => this.keyed.close());
     return Promise.all([...closing, keyed]);
   }
 
@@ -136,11 +133,6 @@ export class Crew {
     } finally {
       this.#settled += 1;
     }
-  }
-
-  #openKeyed(): KeyedMutex {
-    const { backend, process, workload, keeper } = this.options;
-    return new KeyedMutex(backend, { ttl: workload.keyedTtl, label: process.name, keeper });
   }
 }
 

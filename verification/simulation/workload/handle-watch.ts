@@ -35,13 +35,9 @@ export class HandleWatch {
     if (handles === undefined) this.#handles.set(process, (handles = new Map<Handle, number>()));
     const until = this.#certainUntil(process, handle);
     handles.set(handle, until);
+    const { id: ticket, fencingToken: token } = handle;
     handle.on('lost', ({ reason }) =>
-      this.#history.record(process.name, {
-        type: 'lost',
-        ticket: handle.id,
-        token: handle.fencingToken,
-        reason,
-      }),
+      this.#history.record(process.name, { type: 'lost', ticket, token, reason }),
     );
     return until;
   }
@@ -72,12 +68,8 @@ export class HandleWatch {
       const over = until <= now && before <= now;
       if (over || Math.abs(until - before) < this.#same) continue;
       this.#handles.get(process)?.set(handle, until);
-      this.#history.record(process.name, {
-        type: 'held',
-        ticket: handle.id,
-        token: handle.fencingToken,
-        until,
-      });
+      const { id: ticket, fencingToken: token } = handle;
+      this.#history.record(process.name, { type: 'held', ticket, token, until });
     }
   }
 

@@ -1,4 +1,4 @@
-/** Semaphores with keys of a wrong type, say: every call that names one of them fails. */
+/** Semaphores with keys of a wrong type: every call that names such a semaphore fails. */
 export class Damage {
   readonly #faults = new Map<string, number>();
 

@@ -50,13 +50,6 @@ export interface Store extends Backend {
   settled?(): Promise<void>;
 }
 
-export interface ServerOptions {
-  readonly clock: ServerClock;
-  readonly history: History;
-  readonly scheduler: Scheduler;
-  readonly open?: OpenStore | undefined;
-}
-
 /** The sender of a call, and its operation. */
 interface Asked extends Way {
   readonly process: string;
@@ -84,7 +77,7 @@ export class SimulatedServer extends Gate {
   /** The grants that the call under way has pushed, by the semaphore's name. */
   readonly #pushed = new Map<string, QueueGrant[]>();
 
-  constructor({ clock, history, scheduler, open }: ServerOptions) {
+  constructor(clock: ServerClock, history: History, scheduler: Scheduler, open?: OpenStore) {
     super(scheduler);
     this.clock = clock;
     this.#history = history;

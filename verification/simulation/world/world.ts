@@ -208,7 +208,7 @@ export class World {
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
     if (settings.moved === true) clock.step(random.real(-OFF, OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
-    return new SimulatedServer({ clock, history, scheduler, open: openStore });
+    return new SimulatedServer(clock, history, scheduler, openStore);
   }
 
   #keeperOf(process: SimulatedProcess): KeeperThread | undefined {
