@@ -23,7 +23,7 @@ describeInBrowser('changes from the page', (web) => {
     }
     expect(await page.locator('#confirm').isVisible()).to.equal(false);
     expect(await textOf(page, '#detail-limit')).to.equal('1');
-    expect(handle.held, 'no answer but yes changes anything').to.equal(true);
+    expect(handle.held, 'a refusal changes nothing').to.equal(true);
     await page.locator('#holders .rows button').click();
     await eventually(async () =>
       /^old loses its permit \(ticket .*Next in the queue: new/.test(await effects(page)),
