@@ -22,7 +22,7 @@ const USES = [
   ['exports', 4, 6],
   ['deploys', 1, 1],
   ['gpus:node-7', 8, 7],
-  ['mail-out', 6, 0],
+  ['mail-out', 6, 2],
   ['pdf-render', 24, 20],
   ['thumbnails:eu', 64, 72],
 ] as const;
@@ -43,7 +43,7 @@ describeInBrowser('axe-core', (web) => {
   for (const scheme of ['light', 'dark'] as const) {
     it(`finds nothing in the list, ${scheme}`, async () => {
       const { page } = await open(scheme);
-      await eventually(async () => (await rowsOf(page, 'semaphores')).length === USES.length);
+      await eventually(async () => (await rowsOf(page, 'semaphores')).length >= USES.length);
       await expectClean(page, scheme === 'light' ? 'web-list' : 'web-list-dark');
       await page.keyboard.press('/');
       await page.keyboard.type('no such name');
