@@ -5,11 +5,12 @@
  * each test that failed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
+import { familyOf } from '../test/cli/process-states.js';
 import { ALL_TESTS, missingParts, startMocha } from '../test/support/mocha-run.js';
 import { untilEnded } from './support/mocha-output.js';
 
@@ -17,7 +18,6 @@ const { values, positionals } = parseArgs({
   options: {
     runs: { type: 'string', default: '30' },
     'at-once': { type: 'string', default: '1' },
-    jobs: { type: 'string', default: '3' },
   },
   allowPositionals: true,
 });
@@ -33,7 +33,7 @@ process.on('SIGTERM', () => process.exit(143));
 const runs: Awaited<ReturnType<typeof runOnce>>[] = [];
 let left = Number(values.runs);
 await Promise.all(Array.from({ length: atOnce }, runOneByOne));
-const green = runs.filter(({ failures }) => failures.length === 0).length;
+const green = runs.filter(({ failure }) => failure === undefined).length;
 console.log(`${green} of ${runs.length} runs green`);
 process.exit(green === runs.length ? 0 : 1);
 
@@ -43,12 +43,12 @@ async function runOneByOne(): Promise<void> {
     const result = await runOnce();
     const ended = runs.push(result);
     console.log(`run ${ended} of ${values.runs}: ${result.totals}, ${result.seconds} s`);
-    for (const failure of result.failures) console.log(failure);
+    if (result.failure !== undefined) console.log(result.failure);
   }
 }
 
 async function runOnce() {
-  const mocha = startMocha(['--parallel', '--jobs', values.jobs, ...files], missingParts(), 'pipe');
+  const mocha = startMocha(['--parallel', '--jobs', '3', ...files], missingParts(), 'pipe');
   const pauses = new AbortController();
   const paused = pauseOften(mocha, pauses.signal);
   const { code, text, seconds } = await untilEnded(mocha);
@@ -56,15 +56,15 @@ async function runOnce() {
   await paused;
   const totals = /^\d+ passed, \d+ failed.*$/m.exec(text)?.[0] ?? `ended with ${code}`;
   const [, shown = ''] = text.split(/^ {2}\d+ failing$/m);
-  const failures = code === 0 ? [] : [shown === '' ? text.slice(-2000) : shown];
-  return { totals, seconds, failures };
+  const failure = code === 0 ? undefined : shown || text.slice(-2000);
+  return { totals, seconds, failure };
 }
 
 /** Stops one process of the run at a time, or all of them, and lets it continue. */
 async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(Math.random() * 300);
-    const family = familyOf(mocha.pid ?? -1);
+    const family = pausable(mocha.pid);
     const chosen = Math.random() < 0.2 ? family : family.filter(() => Math.random() < 0.15);
     for (const pid of chosen) send(pid, 'SIGSTOP');
     await sleep(5 * 100 ** Math.random());
@@ -73,33 +73,20 @@ async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<voi
 }
 
 /**
- * The processes of mocha with the servers that they started, by /proc. Others, such as commands
- * under test, are left alone: some are stopped by their test, and would continue too soon.
+ * The processes of mocha with the servers that they started. Other processes, such as commands
+ * under test, are left alone: a test stops some of them, and they would continue too soon.
  */
-function familyOf(root: number): number[] {
-  const processes = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => statOf(Number(name)));
-  const family = new Set([root]);
-  for (let size = 0; size < family.size;) {
-    size = family.size;
-    for (const { pid, parent } of processes) if (family.has(parent)) family.add(pid);
-  }
-  return processes
-    .filter(({ pid, state, command }) => {
-      return family.has(pid) && state !== 'T' && /mocha|redis-server|valkey-server/.test(command);
-    })
-    .map(({ pid }) => pid);
+function pausable(root: number | undefined): number[] {
+  const running = familyOf(root).filter(({ state }) => state !== 'T');
+  const pids = running.map(({ pid }) => pid);
+  return pids.filter((pid) => /mocha|redis-server|valkey-server/.test(commandOf(pid)));
 }
 
-function statOf(pid: number) {
+function commandOf(pid: number): string {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return [{ pid, parent: Number(parent), state, command }];
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    return [];
+    return '';
   }
 }
 

@@ -9,7 +9,7 @@ import { type Recorder, recorderOf } from '../history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { observe, type Observer } from './nemesis/observer.js';
 import { type PlannedFault, planFaults } from './nemesis/plan.js';
-import { faultKindsOf, nodesOf, startTopology, type TopologyName } from './topologies/catalog.js';
+import { catalog, faultKindsOf, startTopology, type TopologyName } from './topologies/catalog.js';
 import { connect } from './topologies/connect.js';
 import { WORKERS } from './topologies/detours.js';
 import { NAME } from './topologies/server-faults.js';
@@ -32,30 +32,24 @@ const LIMIT = 3;
 /** How long after a fault the clients may need to be connected again, in milliseconds. */
 const RECONNECT = 2500;
 
-export function planOf({ topology, keeper, ...others }: Settings): PlannedFault[] {
-  const kinds = faultKindsOf(topology, keeper);
-  return planFaults({ ...others, kinds, workers: WORKERS, nodes: nodesOf(topology) });
-}
-
 /**
  * Lets worker processes contend while faults strike, writes the history into the folder, which must
  * be empty, and checks it.
  */
-export async function runChaos(
-  settings: Settings,
-  folder: string,
-  onFault?: (fault: PlannedFault) => void,
-) {
-  const plan = planOf(settings);
+export async function runChaos(settings: Settings, folder: string) {
+  const { topology: name, keeper, ...others } = settings;
+  const kinds = faultKindsOf(name, keeper);
+  const { nodes } = catalog[name];
+  const plan = planFaults({ ...others, kinds, workers: WORKERS, nodes });
   const topology = await startTopology(settings.topology);
   let stalls;
   try {
-    stalls = await perform(plan, topology, settings, folder, onFault);
+    stalls = await perform(plan, topology, settings, folder);
   } finally {
     await topology.stop();
   }
   const events = readHistory(folder);
-  return { plan, events, violations: checkHistory(events), stalls };
+  return { events, violations: checkHistory(events), stalls };
 }
 
 async function perform(
@@ -63,11 +57,10 @@ async function perform(
   topology: Topology,
   { seed, ttl, keeper, topology: kind }: Settings,
   folder: string,
-  onFault: ((fault: PlannedFault) => void) | undefined,
 ): Promise<Workers['stalls']> {
   const recovery = recoveryTime(plan, ttl);
   const recorder = recorderOf(folder, NEMESIS);
-  const nodes = nodesOf(kind);
+  const { nodes } = catalog[kind];
   // Without a queue, no waiter is granted a permit that it has to claim.
   const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   const semaphore = { name: NAME, limit: LIMIT, ttl };
@@ -78,7 +71,7 @@ async function perform(
   const workers = new Workers(WORKERS, shared, (worker) => topology.addressOf(worker));
   try {
     await workers.ready();
-    await injectFaults(plan, { topology, workers, recorder, onFault });
+    await injectFaults(plan, { topology, workers, recorder });
     recorder.record({ type: 'quiet' });
     await untilInUse(observer, workers, recovery);
     await workers.stop(recovery);

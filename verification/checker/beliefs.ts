@@ -38,8 +38,6 @@ export interface Hold {
   released: number | undefined;
 }
 
-type Releasing = Pick<InvokeEvent, 'at' | 'ticket'>;
-
 /** Milliseconds that a timer and the rates of two clocks may make. */
 const SLACK = 10;
 
@@ -55,7 +53,7 @@ export class Beliefs implements TicketWatcher {
   readonly holds = new Map<string, Hold>();
   /** The latest hold of each id. */
   readonly #byId = new Map<string, Hold>();
-  readonly #releases = new Map<string, Releasing>();
+  readonly #releases = new Map<string, Pick<InvokeEvent, 'at' | 'ticket'>>();
   readonly #permits = new Map<string, number>();
   readonly #limits = new Map<string, number>();
   /** Holds that have not ended. */

@@ -6,9 +6,14 @@ import type {
   Report,
   ServedEvent,
 } from '../history/events.js';
-import { Arrivals } from './arrivals.js';
 import type { Certainty } from './certainty.js';
 import type { Troubles } from './troubles.js';
+
+interface Arrival {
+  readonly at: number;
+  /** How long its call was on its way, in milliseconds. */
+  readonly took: number;
+}
 
 export interface OpenCall {
   readonly event: InvokeEvent;
@@ -26,6 +31,12 @@ const SLACK = 60;
 /** Milliseconds by which clocks may run apart since a process last heard of the server. */
 const APART = 1000;
 
+/** How long an answer may be on its way, in milliseconds. */
+const ANSWER = 2000;
+
+/** For how long arrivals are kept, in milliseconds: longer than any call that is judged by them. */
+const KEPT = 20_000;
+
 /** No call outlives its time, whatever server and network do. */
 export class Calls {
   readonly #troubles: Troubles;
@@ -33,13 +44,13 @@ export class Calls {
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
   /**
-   * By process and semaphore: when the last setLimit may act at the latest, since when the process
-   * has its object, and when it last heard of the server through that.
+   * By process and semaphore: since when the process has its object, and when it last heard of the
+   * server through that.
    */
-  readonly #settled = new Map<string, number>();
   readonly #opened = new Map<string, number>();
   readonly #heard = new Map<string, number>();
-  readonly #arrivals = new Arrivals();
+  /** By process: it knows the server's clock no better than its calls were on their way. */
+  readonly #arrivals = new Map<string, Arrival[]>();
   /** Objects whose first setLimit had no time of the server to name. */
   readonly #timeless = new Set<string>();
   #stepped = false;
@@ -75,7 +86,7 @@ export class Calls {
       this.#stepped ||= event.change === 'stepped';
     } else if (event.type === 'served') {
       if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
-      this.#arrivals.read(event);
+      if (event.unheard !== true) this.#noteArrival(event);
     } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
       if (event.type === 'unknown') this.#judgeFailure(event);
       this.#settle(event);
@@ -123,38 +134,40 @@ export class Calls {
     if (open !== undefined) open.ended = at;
     this.#open.delete(key);
     const event = open?.event;
-    for (const name of event?.semaphores ?? []) {
+    if (type !== 'ok' || event === undefined) return;
+    for (const name of event.semaphores) {
       const object = `${process} ${name}`;
-      if (event?.operation === 'set-limit') {
-        // The time that the call names may end later than the call itself.
-        const due = event.at + 1.01 * this.#limitOf(event);
-        // A step of the wall clock looks like a machine that slept.
-        const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(object) ?? 0);
-        const age = this.#arrivals.longest(process, event.at);
-        const settled = stepped ? Infinity : Math.max(at, due) + age + APART;
-        this.#settled.set(object, Math.max(settled, this.#settled.get(object) ?? 0));
-      } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, object)) {
-        this.#heard.set(object, at);
-      }
+      if (this.#asksThrough(event, object)) this.#heard.set(object, at);
     }
   }
 
   /** A call that failed must not take effect later: another process may have called since. */
-  #judgeEffect({ client, semaphore, at, notAfter }: ServedEvent): void {
+  #judgeEffect({ client, semaphore, at, notAfter, sent = at }: ServedEvent): void {
     const object = `${client} ${semaphore}`;
-    const calls = [...this.#open.values()].map(({ event }) => event);
-    const open = calls.some(
-      ({ process, operation, semaphores }) =>
-        process === client && operation === 'set-limit' && semaphores.includes(semaphore),
-    );
-    const settled = this.#settled.get(object);
     // The first call of an object knows no clock of the server, and no process knows of a step.
     const timeless = notAfter === undefined && this.#timeless.has(object);
-    if (open || settled === undefined || this.#stepped || timeless || at <= settled) return;
+    // A step of the wall clock looks like a machine that slept.
+    const stepped = this.#troubles.steppedAt(client) > (this.#heard.get(object) ?? 0);
     // A killed process has heard nothing.
-    if (this.#troubles.isDead(client)) return;
-    const late = Math.round(at - settled);
-    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after its end`);
+    if (this.#stepped || timeless || stepped || this.#troubles.isDead(client)) return;
+    const limit = Math.min(this.#ttls.get(semaphore) ?? CALL_LIMIT, CALL_LIMIT);
+    const late = at - sent - 1.01 * limit - this.#longestWay(client, sent) - APART;
+    if (late <= 0) return;
+    this.#report('late-effect', at, `a setLimit of ${client} acts ${Math.round(late)} ms too late`);
+  }
+
+  #noteArrival({ client, at, sent = at }: ServedEvent): void {
+    const arrivals = this.#arrivals.get(client) ?? [];
+    arrivals.push({ at, took: at - sent });
+    const kept = arrivals.findLastIndex((one) => one.at < at - KEPT);
+    this.#arrivals.set(client, kept > 0 ? arrivals.slice(kept) : arrivals);
+  }
+
+  /** The longest way of a call whose answer may be the last that a process had since then. */
+  #longestWay(client: string, since: number): number {
+    const arrivals = this.#arrivals.get(client) ?? [];
+    const last = arrivals.findLastIndex(({ at }) => at < since - ANSWER);
+    return Math.max(0, ...arrivals.slice(Math.max(last, 0)).map(({ took }) => took));
   }
 
   /** Whether a call has certainly asked the server, through the object that is open now. */

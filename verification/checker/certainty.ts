@@ -1,5 +1,4 @@
-import type { FaultEffects } from '../history/fault-effects.js';
-import { effectsOf } from '../history/fault-effects.js';
+import { effectsOf, type FaultEffects } from '../history/fault-effects.js';
 import type { FaultEvent } from '../history/events.js';
 
 /** How well a history knows when things happened, and what the servers did. */

@@ -2,7 +2,6 @@ import type { HistoryEvent, Report, Violation } from '../history/events.js';
 import { Beliefs } from './beliefs.js';
 import { Calls } from './calls.js';
 import { type Certainty, EXACT } from './certainty.js';
-import { DataLosses } from './data-losses.js';
 import { Leftovers } from './leftovers.js';
 import { ServerModel } from './server-model.js';
 import { ServerReads } from './server-reads.js';
@@ -19,7 +18,6 @@ const REMEMBERED = ['info', 'qmeta'];
 export class Checker {
   readonly violations: Violation[] = [];
   readonly #troubles: Troubles;
-  readonly #losses: DataLosses;
   readonly #beliefs: Beliefs;
   readonly #tokens: Tokens;
   readonly #server: ServerModel;
@@ -35,15 +33,13 @@ export class Checker {
     const calls = (this.#calls = new Calls(troubles, certainty, report));
     const tokens = (this.#tokens = new Tokens(report));
     this.#leftovers = new Leftovers({ troubles, server, beliefs, calls }, report);
-    const reads = new ServerReads({ troubles, beliefs, calls }, certainty, report);
-    this.#reads = reads;
-    this.#losses = new DataLosses({ beliefs, tokens, reads }, certainty);
+    this.#reads = new ServerReads({ troubles, beliefs, calls, tokens }, certainty, report);
   }
 
   read(event: HistoryEvent): void {
     this.#troubles.read(event);
-    if (event.type === 'fault') this.#losses.read(event);
-    const isUnsure = this.#losses.isUnsure(event.at);
+    if (event.type === 'fault') this.#reads.readFault(event);
+    const isUnsure = this.#reads.isUnsure(event.at);
     this.#calls.read(event);
     this.#server.read(event);
     this.#beliefs.read(event, this.#server, isUnsure);

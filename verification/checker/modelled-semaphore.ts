@@ -51,8 +51,6 @@ export interface Waiter {
 const WAITER_LEASE = 5000;
 
 const nothing = (): void => undefined;
-/** For calls that are repeated. */
-export const SILENT: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
 
 interface Grant extends ServedGrant {
   /** Undefined: as many as the request that waited asked for. */
@@ -93,7 +91,7 @@ export class ModelledSemaphore {
   #problem: (rule: string, message: string) => void = nothing;
   /** For rules that do not depend on which tickets have ended. */
   #certainProblem: (rule: string, message: string) => void = nothing;
-  #watcher: TicketWatcher = SILENT;
+  #watcher: TicketWatcher | undefined;
 
   constructor(settings: SemaphoreSettings) {
     this.name = settings.name;
@@ -156,7 +154,8 @@ export class ModelledSemaphore {
     return one.permits <= this.limit && this.#isSurelyAlive(one) && !this.#dropped.has(one.id);
   }
 
-  apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
+  /** Without a watcher: the call is repeated. */
+  apply(event: ServedEvent, report: Report, watcher?: TicketWatcher): void {
     this.#watcher = watcher;
     this.#now = event.time;
     this.#expire(event);
@@ -226,7 +225,7 @@ export class ModelledSemaphore {
       this.tickets.delete(ticket.id);
       const cause = ticket.doubtful ? 'stepped' : 'expired';
       const ended = ticket.doubtful ? at : at - (time - ticket.expiresAt);
-      this.#watcher.onTicketEnd(ticket, cause, ended, at);
+      this.#watcher?.onTicketEnd(ticket, cause, ended, at);
     }
   }
 
@@ -408,7 +407,7 @@ export class ModelledSemaphore {
       if (!live) continue;
       if (!there) {
         this.tickets.delete(id);
-        this.#watcher.onTicketEnd(ticket, 'stepped', at, at);
+        this.#watcher?.onTicketEnd(ticket, 'stepped', at, at);
       }
       ticket.expiresAt = time + ttl;
       ticket.doubtful = false;
@@ -426,7 +425,7 @@ export class ModelledSemaphore {
       this.#leave(id);
       if (ticket === undefined) continue;
       this.tickets.delete(id);
-      this.#watcher.onTicketEnd(ticket, 'released', at, at);
+      this.#watcher?.onTicketEnd(ticket, 'released', at, at);
     }
   }
 
@@ -441,7 +440,7 @@ export class ModelledSemaphore {
       if (ticket === undefined) continue;
       this.#revoked.add(id);
       this.tickets.delete(id);
-      this.#watcher.onTicketEnd(ticket, 'revoked', at, at);
+      this.#watcher?.onTicketEnd(ticket, 'revoked', at, at);
     }
   }
 
@@ -457,7 +456,7 @@ export class ModelledSemaphore {
     }
     if (before !== id) {
       this.tickets.delete(before);
-      this.#watcher.onTicketEnd(ticket, 'adopted', at, at);
+      this.#watcher?.onTicketEnd(ticket, 'adopted', at, at);
       this.#meters.rename(before, id);
       const renamed = { ...ticket, id, token, slots, grantedAt: at, doubtful: false };
       this.tickets.set(id, { ...renamed, expiresAt: time + ttl });

@@ -6,12 +6,7 @@ import {
   type ServedEvent,
   type ServerEvent,
 } from '../history/events.js';
-import {
-  type LiveTicket,
-  ModelledSemaphore,
-  SILENT,
-  type TicketWatcher,
-} from './modelled-semaphore.js';
+import { type LiveTicket, ModelledSemaphore, type TicketWatcher } from './modelled-semaphore.js';
 
 /** How long a call may be on its way, in milliseconds. */
 const ON_ITS_WAY = 14_000;
@@ -90,14 +85,11 @@ export class ServerModel {
       ({ id, token }) => token !== undefined && known?.get(id)?.token !== token,
     );
     const highest = this.#highest.get(semaphore) ?? -Infinity;
-    let top = highest;
     for (const { id, token = 0 } of fresh) {
-      if (token <= highest) {
-        this.#report('tokens', at, `${id} got token ${token}; ${highest} was given before`);
-      }
-      top = Math.max(top, token);
+      if (token > highest) continue;
+      this.#report('tokens', at, `${id} got token ${token}; ${highest} was given before`);
     }
-    this.#highest.set(semaphore, top);
+    this.#highest.set(semaphore, Math.max(highest, ...fresh.map(({ token = 0 }) => token)));
   }
 
   #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
@@ -132,7 +124,7 @@ export class ServerModel {
     for (const event of this.#log) {
       if (event.time < latest) this.#doubtFrom(latest);
       latest = event.time;
-      this.#of(event.semaphore).apply(event, () => undefined, SILENT);
+      this.#of(event.semaphore).apply(event, () => undefined);
     }
   }
 

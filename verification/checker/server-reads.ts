@@ -1,14 +1,26 @@
-import { clientOf, type HistoryEvent, type Report, type SeenEvent } from '../history/events.js';
+import {
+  clientOf,
+  type FaultEvent,
+  type HistoryEvent,
+  type Report,
+  type SeenEvent,
+} from '../history/events.js';
+import { endsAllTickets } from '../history/fault-effects.js';
 import type { Beliefs, Hold } from './beliefs.js';
 import type { Calls, OpenCall } from './calls.js';
 import type { Certainty } from './certainty.js';
+import type { Tokens } from './tokens.js';
 import type { Troubles } from './troubles.js';
 
 interface Models {
   readonly troubles: Troubles;
   readonly beliefs: Beliefs;
   readonly calls: Calls;
+  readonly tokens: Tokens;
 }
+
+/** Milliseconds for which a reply that was sent before a fault may still be on its way. */
+const IN_FLIGHT = 100;
 
 /** One grant as the reads of the server show it. */
 interface Sighting {
@@ -33,29 +45,35 @@ interface Revival {
 export class ServerReads {
   readonly #models: Models;
   readonly #report: Report;
-  readonly #late: number;
+  readonly #certainty: Certainty;
   readonly #sightings = new Map<string, Sighting>();
   readonly #owners = new Map<string, string>();
   readonly #revivals = new Map<number, Revival>();
   #limit = 0;
   #recovery = Infinity;
   /** The longest that a ticket stays on the server without an extension, in milliseconds. */
-  life = 0;
+  #life = 0;
   /** By when the slots that are left must be granted again. */
   #due = Infinity;
   #idle = new Set<number>();
+  /** How many losses of data happen now, and until when a grant may be older than the last loss. */
+  #losses = 0;
+  #unsureUntil = -Infinity;
+  /** The server's clock less true time, and the latest that it has shown. */
+  #offset = 0;
+  #latest = -Infinity;
 
   constructor(models: Models, certainty: Certainty, report: Report) {
     this.#models = models;
     this.#report = report;
-    this.#late = certainty.late;
+    this.#certainty = certainty;
   }
 
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
       const { semaphores, claim = 0, recovery = Infinity } = event;
       const { limit, ttl } = semaphores[0] ?? { limit: 0, ttl: 0 };
-      [this.#limit, this.life, this.#recovery] = [limit, Math.max(ttl, claim), recovery];
+      [this.#limit, this.#life, this.#recovery] = [limit, Math.max(ttl, claim), recovery];
     } else if (event.type === 'quiet' && this.#recovery < Infinity) {
       this.#due = event.at + this.#recovery;
       this.#idle = new Set(Array.from({ length: this.#limit }, (_, slot) => slot));
@@ -72,6 +90,30 @@ export class ServerReads {
         this.#revivals.set(fault, { from: at, to: Infinity, longer: -step });
       }
     } else if (event.type === 'seen') this.#look(event);
+  }
+
+  /** Whether a ticket that its holder gets now may be of before or after a loss. */
+  isUnsure(at: number): boolean {
+    return this.#losses > 0 || at <= this.#unsureUntil;
+  }
+
+  /** A fault takes data from servers whose answers the history does not have. */
+  readFault(fault: FaultEvent): void {
+    const effects = this.#certainty.effectsOf?.(fault);
+    if (effects === undefined) return;
+    const { kind, phase, at, step = 0, key } = fault;
+    this.#latest = Math.max(this.#latest, at + this.#offset);
+    if (kind === 'step-clock' && phase === 'end') this.#offset += step;
+    if (!effects.breaksLimit) return;
+    this.#losses += phase === 'begin' ? 1 : -1;
+    this.#unsureUntil = at + IN_FLIGHT;
+    const { beliefs, tokens } = this.#models;
+    beliefs.onLoss(at, phase === 'end' && endsAllTickets(fault, this.#life));
+    // A server without data makes tokens from its clock, which may be behind its earlier self.
+    const forgets = kind !== 'step-clock' && !(kind === 'delete-key' && key !== 'info');
+    if (!forgets || at + this.#offset >= this.#latest) return;
+    beliefs.onTokensBegin();
+    tokens.onTokensBegin();
   }
 
   /** The history is over. */
@@ -92,7 +134,7 @@ export class ServerReads {
     for (const { id, token } of holders) {
       const key = `${id} ${token}`;
       const owner = this.#owners.get(clientOf(id)) ?? '';
-      const isStruck = troubles.struckUntil(owner) >= at - this.life;
+      const isStruck = troubles.struckUntil(owner) >= at - this.#life;
       const seen = { first: at, asking: calls.open, isStruck, isReported: false };
       const sighting = this.#sightings.get(key) ?? seen;
       this.#sightings.set(key, sighting);
@@ -120,26 +162,22 @@ export class ServerReads {
       if (!isStruck) return `again, ${since}`;
     }
     const owner = this.#owners.get(clientOf(id)) ?? '';
-    const end = hold === undefined ? 0 : this.#endOf(hold);
+    const { over = Infinity, until = 0, process = '' } = hold ?? {};
+    // Its holder stopped believing in it by release, loss or its own death.
+    const end = Math.min(over, until, this.#models.troubles.diedAt(process));
     const ends = asking.flatMap((call) => {
-      if (call.event.process !== owner || !ASKING.has(call.event.operation)) return [];
+      if (call.event.process !== owner || !['acquire', 'try'].includes(call.event.operation))
+        return [];
       return [Math.min(call.ended ?? asked, this.#models.troubles.diedAt(owner))];
     });
     const idleSince = token === hold?.token ? end : Math.max(end, first, ...ends);
-    const from = hold?.granted ?? first - this.life;
+    const from = hold?.granted ?? first - this.#life;
     const longer = this.#revived(from, asked).reduce((sum, each) => sum + each.longer, 0);
-    if (asked <= idleSince + this.life + this.#late + longer) return undefined;
+    if (asked <= idleSince + this.#life + this.#certainty.late + longer) return undefined;
     return `${Math.round(asked - idleSince)} ms after its last holder`;
   }
 
   #revived(from: number, to: number): Revival[] {
     return [...this.#revivals.values()].filter((each) => each.from <= to && each.to >= from);
   }
-
-  /** When its holder stopped believing in it, by release, loss or its own death. */
-  #endOf({ process, over = Infinity, until }: Hold): number {
-    return Math.min(over, until, this.#models.troubles.diedAt(process));
-  }
 }
-
-const ASKING = new Set(['acquire', 'try']);

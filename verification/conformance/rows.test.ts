@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import { casesOf } from '../../test/conformance/case-group.js';
 import { nameCases } from '../../test/conformance/cases/name-cases.js';
-import type { Row } from '../../test/conformance/row.js';
 import { ioredisMockRow } from '../../test/conformance/rows/ioredis-mock-row.js';
 import { memoryRow } from '../../test/conformance/rows/memory-row.js';
 import { redisRow } from '../../test/conformance/rows/redis-row.js';
@@ -49,15 +48,8 @@ describe('conformance, with time', () => {
     it('runs every case on each client of each library', () => {
       const clients = rows.filter(({ title }) => /^(io)?redis \d/.test(title));
       expect(clients).to.have.lengthOf(8);
-      expect(clients.flatMap(missingCases)).to.deep.equal([]);
+      const needs = [...allGroups].flatMap(casesOf).flatMap((each) => [...each.needs]);
+      for (const { title, lacks } of clients) expect(lacks, title).not.to.have.any.keys(...needs);
     });
   });
 });
-
-/** The cases that a row leaves out. */
-function missingCases({ title: row, lacks }: Row): string[] {
-  return [...allGroups]
-    .flatMap(casesOf)
-    .filter(({ needs }) => needs.some((ability) => lacks[ability] !== undefined))
-    .map(({ title }) => `${row}: ${title}`);
-}

@@ -27,23 +27,18 @@ describe('demo', () => {
 
   it('ends with an exit code where five work, the limit is never reached, or it is called wrongly', async () => {
     const unreachable = { REDIS_URL: 'redis://user:secret@127.0.0.1:1' };
+    const five = /VIOLATED: peak in flight: 5, but only 4 are allowed/;
+    const three = /VIOLATED: peak in flight: 3, so 4 were never used/;
     for (const [args, code, said, env] of [
-      [
-        '--permits 5 --allowed 4 --seconds 2',
-        1,
-        /VIOLATED: peak in flight: 5, but only 4 are allowed/,
-      ],
-      [
-        '--permits 3 --allowed 4 --seconds 2',
-        1,
-        /VIOLATED: peak in flight: 3, so 4 were never used/,
-      ],
+      ['--permits 5 --allowed 4 --seconds 2', 1, five],
+      ['--permits 3 --allowed 4 --seconds 2', 1, three],
       ['--seconds 60', 2, /--seconds: expected an integer from 2 to 9, got '60'/],
       ['', 1, /no answer from redis:\/\/127\.0\.0\.1:1 \(REDIS_URL\)/, unreachable],
     ] as const) {
       const result = await startDemo(args, env).result;
       expect(result.code).to.equal(code);
-      expect(result.stdout + result.stderr)
+      const output = result.stdout + result.stderr;
+      expect(output)
         .to.match(said)
         .and.not.match(/never 5|secret/);
     }

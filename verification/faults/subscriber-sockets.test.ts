@@ -20,14 +20,14 @@ interface CommandRunner {
  * The connections of clients, by CLIENT LIST: without this command's own, replicas and sentinels.
  */
 class Connections {
-  readonly #servers: readonly CommandRunner[];
+  readonly #servers: () => readonly CommandRunner[];
 
-  constructor(servers: readonly CommandRunner[]) {
+  constructor(servers: () => readonly CommandRunner[]) {
     this.#servers = servers;
   }
 
   async all(): Promise<string[]> {
-    const lists = await Promise.all(this.#servers.map((each) => each.command('CLIENT', 'LIST')));
+    const lists = await Promise.all(this.#servers().map((each) => each.command('CLIENT', 'LIST')));
     return lists
       .flatMap((list) => String(list).split('\n'))
       .filter((line) => line !== '' && !/cmd=client\|list|flags=[SM]|name=sentinel-/.test(line));
@@ -46,7 +46,7 @@ class Connections {
       const address = /addr=(\S+)/.exec(line)?.[1] ?? '';
       // A connection may have ended already.
       const kill = (each: CommandRunner) => each.command('CLIENT', 'KILL', 'ADDR', address);
-      await Promise.allSettled(this.#servers.map(kill));
+      await Promise.allSettled(this.#servers().map(kill));
     }
   }
 }
@@ -135,13 +135,13 @@ async function leavesNothingBehindItsClient(row: Row, connections: Connections) 
 }
 
 function itLeavesNothing(rows: readonly Row[], servers: () => readonly CommandRunner[], n: number) {
+  const connections = new Connections(servers);
   for (const row of rows) {
     for (const [which, moment] of Object.entries(moments)) {
-      it(`of ${row.title} ${which}, times ${n}`, () =>
-        leavesNothing(row, new Connections(servers()), moment, n));
+      it(`of ${row.title} ${which}, times ${n}`, () => leavesNothing(row, connections, moment, n));
     }
     it(`of ${row.title} whose client is closed first`, () =>
-      leavesNothingBehindItsClient(row, new Connections(servers())));
+      leavesNothingBehindItsClient(row, connections));
   }
 }
 

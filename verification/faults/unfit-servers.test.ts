@@ -17,13 +17,11 @@ function withTime(would: string, says: RegExp): Unfit {
   return { patch: [/(?:redis\.)?call\('TIME'\)/g, would], says };
 }
 
-const OLD: Unfit = {
-  patch: ["'ZMSCORE'", "'ZNOSCORE'"],
-  says: /does not know a command .*Unknown (?:Redis |Redict )?command called from/,
-};
-
 const UNFIT: Readonly<Record<string, Unfit>> = {
-  'is older than Redis 6.2': OLD,
+  'is older than Redis 6.2': {
+    patch: ["'ZMSCORE'", "'ZNOSCORE'"],
+    says: /does not know a command .*Unknown (?:Redis |Redict )?command called from/,
+  },
   'allows scripts no TIME': withTime(
     "redis.call('SUBSCRIBE', 'x')",
     /too few .*not allowed from script/,

@@ -8,7 +8,7 @@ import { webView } from '../../src/web/index.js';
 import type { FastifyLike, KoaContext, NodeListener } from '../../src/web/node.js';
 import { fastifyView, koaView, toNodeListener } from '../../src/web/node.js';
 import { Events } from '../../test/web/web-fixture.js';
-import { loadFrom, needPackages } from '../package/folder-packages.js';
+import { needPackages, packagesIn } from '../package/folder-packages.js';
 
 const FOLDER = 'verification/frameworks';
 
@@ -51,9 +51,7 @@ interface NestApp {
   close(): Promise<void>;
 }
 
-async function load<Name extends keyof Frameworks>(name: Name): Promise<Frameworks[Name]> {
-  return (await loadFrom(FOLDER, name)) as Frameworks[Name];
-}
+const load = packagesIn<Frameworks>(FOLDER);
 
 function listening(server: Server): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));

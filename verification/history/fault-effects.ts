@@ -1,3 +1,5 @@
+import type { FaultEvent } from './events.js';
+
 /** The promises that a kind of fault may break. All other promises must hold. */
 export interface FaultEffects {
   /** Tickets may vanish from the server while their holders believe in them, or expire at once. */
@@ -37,22 +39,14 @@ const effects = {
 
 export type FaultKind = keyof typeof effects;
 
-interface FaultDetails {
-  readonly kind: string;
-  readonly step?: number | undefined;
-  readonly key?: string | undefined;
-  readonly node?: number | undefined;
-}
-
-function isFaultKind(kind: string): kind is FaultKind {
-  return Object.hasOwn(effects, kind);
-}
+type FaultDetails = Pick<FaultEvent, 'kind' | 'step' | 'key' | 'node'>;
 
 /**
  * The effects of one fault: a clock that goes back expires nothing, and not every key has tickets.
  */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
-  const usual: FaultEffects = isFaultKind(kind) ? effects[kind] : dataLoss;
+  const known: Readonly<Record<string, FaultEffects>> = effects;
+  const usual = known[kind] ?? dataLoss;
   // The other nodes are a majority. The plan keeps a node that lost its data away for a ttl.
   if (node !== undefined && usual.costsTickets) return interruption;
   if (kind === 'step-clock' && (step ?? 0) < 0) return interruption;

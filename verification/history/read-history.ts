@@ -9,15 +9,10 @@ import type { HistoryEvent } from './events.js';
  */
 export function readHistory(folder: string): HistoryEvent[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
-  const events = files.flatMap((file) => {
-    const lines = readFileSync(join(folder, file), 'utf8').split('\n').slice(0, -1);
-    return lines.map((line) => {
-      const event: unknown = JSON.parse(line);
-      if (isEvent(event)) return event;
-      throw new Error(`${file}: no event: ${line}`);
-    });
-  });
-  return inOrder(events);
+  const lines = files.flatMap((file) =>
+    readFileSync(join(folder, file), 'utf8').split('\n').slice(0, -1),
+  );
+  return inOrder(lines.map((line): unknown => JSON.parse(line)).filter(isEvent));
 }
 
 function isEvent(event: unknown): event is HistoryEvent {

@@ -1,20 +1,19 @@
-import { execFileSync } from 'node:child_process';
+/*
+ * npm run mutation -- [--only PART]... [--every N]: only files whose path has PART in it, and each
+ * Nth mutant, spread over all files.
+ */
+import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs, promisify } from 'node:util';
 import { transformSync } from 'esbuild';
 
-import { spawnOwned } from '../../test/support/owned-processes.js';
 import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { markdownTable } from '../support/markdown-table.js';
-import { untilEnded } from '../support/mocha-output.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 
-const USAGE = `npm run mutation -- [--only PART]... [--every N]
-  --only     only files whose path has PART in it; default: all
-  --every    each Nth mutant only, spread over all files; default: 1`;
-
+const execute = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The life of a permit, the code that talks to the scripts, and the scripts. */
@@ -32,43 +31,28 @@ const FILES = [
 
 /** Programs from a new seed differ from run to run, so no mutant answers for their failures. */
 const MOCHA =
-  '--expose-gc node_modules/mocha/bin/mocha.js --exit --bail --timeout 20000 --invert --grep'.split(
-    ' ',
-  );
-const SIMULATOR = '--import ./test/support/typescript.mjs verification/simulation/main.ts'.split(
-  ' ',
-);
-
-const mocha = (...files: readonly string[]): string[] => [...MOCHA, 'from a new seed', ...files];
-const simulate = (options: string): string[] => [
-  ...SIMULATOR,
-  ...`--no-shrink --quiet ${options}`.split(' '),
-];
+  '--expose-gc node_modules/mocha/bin/mocha.js --exit --bail --timeout 20000 --invert --grep from.a.new.seed';
+const SIMULATOR =
+  '--import ./test/support/typescript.mjs verification/simulation/main.ts --first --no-shrink --quiet';
 
 /**
  * The runs that may notice a mutant, the quick ones first: without the pins of the scripts on the
  * wire, which notice every mutant.
  */
-const SCRIPTS = [
-  mocha('test/scripts/!(lock-step|wire).test.ts'),
-  mocha('test/scripts/lock-step.test.ts'),
-];
-const UNIT = mocha(
-  'test/{unit,telemetry}/**/!(otel|monitoring|memory-use|llm-gateway).test.ts',
-  'test/conformance/memory.test.ts',
+const SCRIPTS = ['!(lock-step|wire)', 'lock-step'].map(
+  (name) => `${MOCHA} test/scripts/${name}.test.ts`,
 );
+const UNIT = `${MOCHA} test/{unit,telemetry}/**/!(otel|monitoring|memory-use|llm-gateway).test.ts test/conformance/memory.test.ts`;
+const REDIS = `${MOCHA} test/conformance/redis.test.ts`;
 const SIMULATIONS = [
-  simulate('--processes 4 --seed 1 --seeds 150 --minutes 0.1 --pace 0.4'),
-  simulate('--nodes 3 --processes 3 --seed 1 --seeds 20 --minutes 0.1 --pace 0.4'),
-  simulate('--groups --processes 5 --minutes 0.5 --seed 1 --seeds 20'),
+  `${SIMULATOR} --processes 4 --seed 1 --seeds 150 --minutes 0.1 --pace 0.4`,
+  `${SIMULATOR} --nodes 3 --processes 3 --seed 1 --seeds 20 --minutes 0.1 --pace 0.4`,
+  `${SIMULATOR} --groups --processes 5 --minutes 0.5 --seed 1 --seeds 20`,
 ];
 
-function runsFor(file: string): readonly string[][] {
+function runsFor(file: string): readonly string[] {
   if (file.endsWith('.lua')) return SCRIPTS;
-  return [
-    UNIT,
-    ...(file.includes('/redis/') ? [mocha('test/conformance/redis.test.ts')] : SIMULATIONS),
-  ];
+  return file.includes('/redis/') ? [UNIT, REDIS] : [UNIT, ...SIMULATIONS];
 }
 
 /** Each run takes far less without a mutant, in milliseconds. */
@@ -78,12 +62,10 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [''] },
     every: { type: 'string', default: '1' },
-    help: { type: 'boolean', default: false },
   },
 });
 
-if (values.help) console.log(USAGE);
-else await main(Number(values.every));
+await main(Number(values.every));
 
 async function main(every: number): Promise<void> {
   const wanted = FILES.filter((file) => values.only.some((part) => file.includes(part)));
@@ -94,7 +76,7 @@ async function main(every: number): Promise<void> {
   const passed = new Set<string>();
   for (const mutant of sample) {
     const { file, text, line, before, after } = mutant;
-    const runs = String(runsFor(file));
+    const runs = runsFor(file).join();
     const failure = passed.has(runs) ? undefined : await failureOf(tree, file, sourceOf(file));
     if (failure !== undefined) throw new Error(`fails without a mutant: ${failure}`);
     passed.add(runs);
@@ -113,18 +95,21 @@ async function main(every: number): Promise<void> {
   console.log(markdownTable(['file', 'mutants', 'killed', 'survived', 'score'], rows));
 }
 
-/** The output of the first run that fails with that text of a file, or does not end. */
+/** The first run that fails with that text of a file, or does not end, and its output. */
 async function failureOf(tree: string, file: string, text: string): Promise<string | undefined> {
   write(tree, file, text);
   for (const run of runsFor(file)) {
-    const child = spawnOwned(process.execPath, run, {
+    const limits = {
       cwd: tree,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST);
-    const { code, text: output } = await untilEnded(child);
-    clearTimeout(timer);
-    if (code !== 0) return `${run.join(' ')}\n${output}`;
+      timeout: LONGEST,
+      killSignal: 'SIGKILL',
+      maxBuffer: 1 << 26,
+    } as const;
+    try {
+      await execute(process.execPath, run.split(' '), limits);
+    } catch (error) {
+      return `${run}\n${inspect(error)}`;
+    }
   }
   return undefined;
 }
@@ -134,9 +119,9 @@ function copyTree(): string {
   const tree = makeTemporaryFolder();
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'), 'dir');
   const filter = (path: string): boolean => !path.includes('node_modules', ROOT.length);
-  for (const entry of 'package.json .mocharc.json tsconfig.json src test scripts verification examples docs'.split(
-    ' ',
-  )) {
+  const entries =
+    'package.json .mocharc.json tsconfig.json src test scripts verification examples docs';
+  for (const entry of entries.split(' ')) {
     cpSync(join(ROOT, entry), join(tree, entry), { recursive: true, filter });
   }
   return tree;
@@ -153,7 +138,10 @@ function write(tree: string, file: string, text: string): void {
 function isDifferent({ file, text }: Mutant): boolean {
   if (file.endsWith('.lua')) return true;
   try {
-    return compiled(text) !== compiled(sourceOf(file));
+    const [mine, other] = [text, sourceOf(file)].map((code) =>
+      transformSync(code, { loader: 'ts' }),
+    );
+    return mine?.code !== other?.code;
   } catch {
     return false;
   }
@@ -163,10 +151,6 @@ function filesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder))
     .toSorted()
     .map((name) => `${folder}/${name}`);
-}
-
-function compiled(text: string): string {
-  return transformSync(text, { loader: 'ts' }).code;
 }
 
 function sourceOf(file: string): string {

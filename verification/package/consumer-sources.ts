@@ -87,16 +87,12 @@ export async function wrong(handle: Handle, tried: TryUseResult<number>): Promis
   console.log(tried.result);
   // @ts-expect-error a limit is a number
   await semaphore.setLimit('3');
-  // @ts-expect-error the id alone is no ticket
-  await semaphore.adopt('id');
   // @ts-expect-error an id is wanted
   await semaphore.revoke(data);
   // @ts-expect-error it does not wait
   await semaphore.tryUse(({ slot }) => slot, { timeout: 5000 });
   // @ts-expect-error a mutex has no limit
   new redsem.Mutex(backend, 'mutex', { limit: 2 });
-  // @ts-expect-error keys are strings
-  void new redsem.KeyedMutex(backend).acquire([5]);
   // @ts-expect-error a limit is needed
   new redsem.Semaphore(backend, 'no limit', {});
   // @ts-expect-error a name is not a target

@@ -12,10 +12,11 @@ export function modulesOf(folder: string): string {
   return join(ROOT, folder, 'node_modules');
 }
 
-/** A package of such a folder, by its own way of naming its files. */
-export function loadFrom(folder: string, name: string): Promise<unknown> {
+/** Loads the packages of such a folder; `Packages` has the parts that are used of each. */
+export function packagesIn<Packages>(folder: string) {
   const { resolve } = createRequire(join(modulesOf(folder), 'here.js'));
-  return import(pathToFileURL(resolve(name)).href);
+  return async <Name extends keyof Packages & string>(name: Name): Promise<Packages[Name]> =>
+    (await import(pathToFileURL(resolve(name)).href)) as Packages[Name];
 }
 
 /**

@@ -16,20 +16,16 @@ interface PackReport {
 
 /** The tarball that would be published, and an empty project that has it installed. */
 export class PackedProject {
+  readonly report: PackReport;
   readonly tarball: string;
-  readonly unpackedSize: number;
-  readonly files: readonly string[];
   /** Where the tarball is installed. */
   readonly directory: string;
   readonly #root: string;
-  readonly #report: PackReport;
 
   private constructor(root: string, report: PackReport, name: string) {
     this.#root = root;
-    this.#report = report;
+    this.report = report;
     this.tarball = join(root, report.filename);
-    this.unpackedSize = report.unpackedSize;
-    this.files = report.files.map(({ path }) => path);
     this.directory = join(root, name);
   }
 
@@ -48,7 +44,7 @@ export class PackedProject {
 
   /** Another empty project, with the same tarball and other packages. */
   async beside(name: string, packages: readonly string[]): Promise<PackedProject> {
-    const project = new PackedProject(this.#root, this.#report, name);
+    const project = new PackedProject(this.#root, this.report, name);
     await project.#install(packages);
     return project;
   }

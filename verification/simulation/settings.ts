@@ -5,7 +5,7 @@ export const KINDS = ['moved', 'groups', 'newcomers', 'budgets', 'keeper'] as co
 
 export type Kind = (typeof KINDS)[number];
 
-export type Kinds = { readonly [_ in Kind]?: true };
+type Kinds = { readonly [_ in Kind]?: true };
 
 /** The choices of a run; the rest follows from the seed. */
 export interface Settings extends Kinds {
@@ -20,10 +20,4 @@ export interface Settings extends Kinds {
   readonly pace?: number | undefined;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */
   readonly only?: readonly number[] | undefined;
-  /** Numbers of the processes that are left out; none by default. */
-  readonly without?: readonly number[] | undefined;
-}
-
-export function kindsOf(kinds: readonly Kind[]): Kinds {
-  return Object.fromEntries(kinds.map((kind) => [kind, true]));
 }

@@ -16,36 +16,17 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'repl-ping-replica-period': '1',
 };
 
-interface Shard {
-  readonly first: number;
-  readonly last: number;
-  /** Their ports, the master's first. */
-  readonly ports: readonly number[];
-}
-
-/** The cluster as a node knows it. */
-interface View {
-  readonly info: ReadonlyMap<string, string>;
-  readonly shards: readonly Shard[];
-}
+/** The cluster as a node knows it; the port of a shard's master comes first. */
+type View = Awaited<ReturnType<typeof viewOf>>;
 
 /** A cluster of a test's own on loopback: three masters, each with one replica. */
 export async function startCluster(): Promise<TestCluster> {
   const args = Object.entries(OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
-  const starts = await Promise.allSettled(
-    Array.from({ length: 2 * MASTERS }, () => startServer({ args })),
-  );
-  const nodes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
-  const cluster = new TestCluster(nodes);
-  try {
-    for (const start of starts) if (start.status === 'rejected') throw start.reason;
-    await join(nodes);
-    await cluster.untilWhole();
-    return cluster;
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+  const starts = Array.from({ length: 2 * MASTERS }, () => startServer({ args }));
+  const cluster = new TestCluster(await Promise.all(starts));
+  await join(cluster.nodes);
+  await cluster.untilWhole();
+  return cluster;
 }
 
 export class TestCluster {
@@ -83,16 +64,14 @@ export class TestCluster {
     await this.untilWhole();
   }
 
-  async slotOf(key: string): Promise<number> {
-    return Number(await this.#anyone().command('CLUSTER', 'KEYSLOT', key));
-  }
-
-  /** The node that serves a slot now, as most of the others see it. */
-  async masterOf(slot: number): Promise<TestServer> {
+  /** The node that serves a semaphore now, as most of the others see it. */
+  async masterOf(name: string): Promise<TestServer> {
+    const slot = await this.#slotOf(name);
     return this.#server(shardOf(await this.#view(), slot).ports[0]);
   }
 
-  async replicasOf(slot: number): Promise<TestServer[]> {
+  async replicasOf(name: string): Promise<TestServer[]> {
+    const slot = await this.#slotOf(name);
     const [, ...replicas] = shardOf(await this.#view(), slot).ports;
     return replicas.map((port) => this.#server(port));
   }
@@ -120,11 +99,11 @@ export class TestCluster {
   }
 
   /**
-   * Begins to move a slot to another master, with one of its keys; the others follow when the
-   * function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
+   * Begins to move a semaphore's slot to another master, with one of its keys; the others follow
+   * when the function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
    */
-  async moveSlot(slot: number): Promise<() => Promise<void>> {
-    const from = await this.masterOf(slot);
+  async moveSlot(name: string): Promise<() => Promise<void>> {
+    const [from, slot] = [await this.masterOf(name), await this.#slotOf(name)];
     const to = (await this.masters()).find((master) => master !== from);
     if (to === undefined) throw new Error('a cluster of one master');
     const number = String(slot);
@@ -144,28 +123,25 @@ export class TestCluster {
       for (const node of [to, from]) {
         await node.command('CLUSTER', 'SETSLOT', number, 'NODE', await idOf(to));
       }
-      await this.#untilServedBy(slot, to);
+      await eventually(async () => {
+        const views = await Promise.all(this.#running().map(viewOf));
+        return views.every((view) => shardOf(view, slot).ports[0] === to.port);
+      }, 'the nodes do not agree on the owner of the hash slot');
     };
-  }
-
-  /** Resolves once every node that runs names this server for a slot. */
-  async #untilServedBy(slot: number, server: TestServer): Promise<void> {
-    await eventually(async () => {
-      const views = await Promise.all(this.#running().map(viewOf));
-      return views.every((view) => shardOf(view, slot).ports[0] === server.port);
-    }, 'the nodes do not agree on the owner of the hash slot');
   }
 
   /** Resolves once every node counts the cluster as whole and every replica follows its master. */
   async untilWhole(): Promise<void> {
-    await eventually(async () => {
-      const whole = await Promise.all(this.nodes.map(seesWhole));
-      return whole.every(Boolean);
-    }, 'the cluster is not whole');
+    const areWhole = async () => (await Promise.all(this.nodes.map(seesWhole))).every(Boolean);
+    await eventually(areWhole, 'the cluster is not whole');
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.stop()));
+  }
+
+  async #slotOf(name: string): Promise<number> {
+    return Number(await this.#anyone().command('CLUSTER', 'KEYSLOT', `{${name}}`));
   }
 
   #running(): TestServer[] {
@@ -189,17 +165,17 @@ export class TestCluster {
   async #view(): Promise<View> {
     const views = await Promise.all(this.#running().map(viewOf));
     const epoch = ({ info }: View): number => Number(info.get('cluster_current_epoch'));
-    return views.toSorted((a, b) => epoch(b) - epoch(a))[0] ?? { info: new Map(), shards: [] };
+    return views.reduce((latest, view) => (epoch(view) > epoch(latest) ? view : latest));
   }
 }
 
-function shardOf({ shards }: View, slot: number): Shard {
+function shardOf({ shards }: View, slot: number) {
   const found = shards.find(({ first, last }) => first <= slot && slot <= last);
   if (found === undefined) throw new Error(`no node serves slot ${slot}`);
   return found;
 }
 
-async function viewOf(node: TestServer): Promise<View> {
+async function viewOf(node: TestServer) {
   const lines = String(await node.command('CLUSTER', 'INFO')).split('\r\n');
   const info = new Map(lines.map((line) => line.split(':') as [string, string]));
   type Row = [first: number, last: number, ...nodes: [host: string, port: number][]];
@@ -211,15 +187,11 @@ async function viewOf(node: TestServer): Promise<View> {
 }
 
 /** As clients will see it: each shard with its replica. */
-async function seesWhole(
-  node: TestServer,
-  _: number,
-  all: readonly TestServer[],
-): Promise<boolean> {
+async function seesWhole(node: TestServer): Promise<boolean> {
   const { info, shards } = await viewOf(node);
   const fields = ['state', 'slots_ok', 'known_nodes', 'size'];
   const seen = fields.map((field) => info.get(`cluster_${field}`)).join(' ');
-  if (seen !== `ok ${SLOTS} ${all.length} ${MASTERS}`) return false;
+  if (seen !== `ok ${SLOTS} ${2 * MASTERS} ${MASTERS}`) return false;
   const link = await node.stat('replication', 'master_link_status');
   return (link === 'up' || link === '') && shards.every(({ ports }) => ports.length === 2);
 }
@@ -238,10 +210,8 @@ async function join(nodes: readonly TestServer[]): Promise<void> {
     const master = nodes[i - MASTERS];
     if (master !== undefined) await node.command('CLUSTER', 'REPLICATE', await idOf(master));
     else {
-      const own = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
-        (slot) => Math.floor((slot * MASTERS) / SLOTS) === i,
-      );
-      await node.command('CLUSTER', 'ADDSLOTS', ...own.map(String));
+      const [first, behind] = [i, i + 1].map((nth) => Math.ceil((nth * SLOTS) / MASTERS));
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', String(first), String(Number(behind) - 1));
     }
   }
 }

@@ -16,25 +16,17 @@ export const MASTER_NAME = 'main';
  * them.
  */
 export async function startSentinels(): Promise<TestSentinels> {
-  const servers: TestServer[] = [];
-  const sentinels: TestServer[] = [];
-  let proxy: FaultProxy | undefined;
-  try {
-    const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
-    for (let i = 0; i < 3; i += 1) servers.push(await startServer({ args }));
-    const [master, ...replicas] = servers;
-    proxy = await startProxy(master?.port ?? 0);
-    for (const replica of replicas) await follow(replica, proxy.port);
-    await eventually(() => allLinked(replicas), 'the replicas do not follow their master');
-    for (let i = 0; i < 3; i += 1) sentinels.push(await startSentinel(proxy.port));
-    const started = new TestSentinels(servers, sentinels, proxy);
-    await started.repair();
-    return started;
-  } catch (error) {
-    await Promise.all([...servers, ...sentinels].map((server) => server.stop()));
-    await proxy?.stop();
-    throw error;
-  }
+  const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+  const starts = Array.from({ length: 3 }, () => startServer({ args }));
+  const servers = await Promise.all(starts);
+  const [master, ...replicas] = servers;
+  const proxy = await startProxy(master?.port ?? 0);
+  for (const replica of replicas) await follow(replica, proxy.port);
+  await eventually(() => allLinked(replicas), 'the replicas do not follow their master');
+  const watching = Array.from({ length: 3 }, () => startSentinel(proxy.port));
+  const started = new TestSentinels(servers, await Promise.all(watching), proxy);
+  await started.repair();
+  return started;
 }
 
 export class TestSentinels {
@@ -62,11 +54,10 @@ export class TestSentinels {
    * Cuts the first server off from replicas, sentinels and their clients: a client with its own
    * port still reaches it.
    */
-  isolateFirst(): TestServer {
+  isolateFirst(): void {
     this.#proxy.refuses = true;
     this.#proxy.hang(true);
     this.#proxy.cut();
-    return present(this.servers[0]);
   }
 
   /** The server that all sentinels name as the master; rejects while they differ. */
@@ -75,7 +66,14 @@ export class TestSentinels {
       this.#sentinels.map((sentinel) => ask(sentinel, 'GET-MASTER-ADDR-BY-NAME')),
     );
     const ports = new Set(named.map((address) => Number((address as string[])[1])));
-    return present(this.servers.find((one) => ports.size === 1 && ports.has(this.portOf(one))));
+    const master = this.servers.find((one) => ports.size === 1 && ports.has(this.portOf(one)));
+    if (master === undefined) throw new Error('the sentinels name different masters');
+    return master;
+  }
+
+  async replicas(): Promise<TestServer[]> {
+    const master = await this.master();
+    return this.servers.filter((server) => server !== master);
   }
 
   async command(...args: string[]): Promise<unknown> {
@@ -106,8 +104,7 @@ export class TestSentinels {
     const announced = ['replica-announce-port', String(this.#proxy.port)];
     await this.servers[0]?.command('CONFIG', 'SET', ...announced);
     await eventually(async () => {
-      const master = await this.master();
-      const replicas = this.servers.filter((server) => server !== master);
+      const [master, replicas] = [await this.master(), await this.replicas()];
       // The sentinels demote a master of old by themselves, but only after ten seconds.
       for (const replica of replicas) {
         const port = Number(await replica.stat('replication', 'master_port'));
@@ -129,17 +126,11 @@ export class TestSentinels {
 
 async function startSentinel(master: number): Promise<TestServer> {
   const sentinel = await startServer({ sentinel: true });
-  try {
-    await ask(sentinel, 'MONITOR', '127.0.0.1', String(master), '2');
-    // How long the master may be silent before a sentinel takes it for dead, and other bounds, in
-    // ms.
-    await ask(sentinel, 'SET', 'down-after-milliseconds', '1000', 'failover-timeout', '3000');
-    await ask(sentinel, 'SET', 'parallel-syncs', '2');
-    return sentinel;
-  } catch (error) {
-    await sentinel.stop();
-    throw error;
-  }
+  await ask(sentinel, 'MONITOR', '127.0.0.1', String(master), '2');
+  // How long the master may be silent before a sentinel takes it for dead, and other bounds, in ms.
+  await ask(sentinel, 'SET', 'down-after-milliseconds', '1000', 'failover-timeout', '3000');
+  await ask(sentinel, 'SET', 'parallel-syncs', '2');
+  return sentinel;
 }
 
 /** Something about the master. */
@@ -163,9 +154,4 @@ async function seesAll(sentinel: TestServer): Promise<boolean> {
   const others = (await ask(sentinel, 'SENTINELS')) as unknown[];
   const flags = [master, ...replicas].map((fields) => fields[fields.indexOf('flags') + 1]);
   return flags.join() === 'master,slave,slave' && others.length === 2;
-}
-
-function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('no such server');
-  return value;
 }

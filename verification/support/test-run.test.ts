@@ -17,15 +17,8 @@ async function run(
   env: readonly string[] = [],
 ) {
   const paths = files.map((file) => `test/support/fixtures/${file}.ts`);
-  const command = [
-    'env',
-    ...env,
-    process.execPath,
-    ...program,
-    ...setup.split(' '),
-    '--spec',
-    ...paths,
-  ];
+  const node = ['env', ...env, process.execPath, ...program];
+  const command = [...node, ...setup.split(' '), '--spec', ...paths];
   const result = await runProgram(command, { env: { REDIS_SERVER: undefined } });
   const output = result.stdout + result.stderr;
   return { code: result.code, totals: /^\d+ passed, .*/m.exec(output)?.[0], output };

@@ -28,7 +28,7 @@ describeWithCluster('a cluster', (cluster) => {
   itThroughBothClients(killTitle, connect, async (fixture) => {
     const [master, other] = (await cluster().masters()) as [TestServer, TestServer];
     let name = newName();
-    while ((await masterOf(name)) !== other) name = newName();
+    while ((await cluster().masterOf(name)) !== other) name = newName();
     const pushed = async (): Promise<boolean> => {
       let there = false;
       await expectPush(fixture, name, async (inbox) => {
@@ -65,9 +65,5 @@ describeWithCluster('a cluster', (cluster) => {
     expect(next.fencingToken).to.be.above(handle.fencingToken);
     expect(await next.release()).to.equal(true);
     await stored.expectEmpty();
-  }
-
-  async function masterOf(name: string): Promise<TestServer> {
-    return cluster().masterOf(await cluster().slotOf(`redsem:{${name}}:tickets`));
   }
 });

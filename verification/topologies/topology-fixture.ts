@@ -6,6 +6,7 @@ import {
   Semaphore,
   type SemaphoreOptions,
 } from '../../src/index.js';
+import { afterTest } from '../../test/support/after-test.js';
 import { type BothKinds, bothKinds } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import type { TestServer } from '../../test/support/redis-server.js';
@@ -14,41 +15,32 @@ import type { TopologyClient } from '../support/topology-clients.js';
 
 export type Connect = (kind: BothKinds) => TopologyClient;
 
-/** Makes clients of one kind and semaphores on them, all closed at the end of the test. */
-export interface Fixture {
-  readonly kind: BothKinds;
-  /** On a separate client unless one is given. */
-  semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
-}
+export type Fixture = ReturnType<typeof fixtureOf>;
 
-type Body = (fixture: Fixture) => Promise<void>;
-
-/** Runs a test with clients of one kind. */
-export async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
-  const clients: TopologyClient[] = [];
-  const semaphores: Semaphore[] = [];
+/** Makes semaphores through one library; they and their clients end with the test. */
+export function fixtureOf(kind: BothKinds, connect: Connect) {
   const open = async (): Promise<RedisTarget> => {
     const client = connect(kind);
-    clients.push(client);
+    afterTest(() => client.close());
     await client.connect();
     return client.target;
   };
-  const semaphore: Fixture['semaphore'] = async (name, options, target) => {
+  /** On a separate client unless a target is given. */
+  const semaphore = async (name: string, options: SemaphoreOptions, target?: RedisTarget) => {
     const made = new Semaphore(target ?? (await open()), name, options);
-    semaphores.push(made);
+    afterTest(() => made.close());
     return made;
   };
-  try {
-    await body({ kind, semaphore });
-  } finally {
-    await Promise.all(semaphores.map((made) => made.close()));
-    for (const made of clients) await made.close();
-  }
+  return { kind, semaphore };
 }
 
 /** The same test once through each library. */
-export function itThroughBothClients(title: string, connect: Connect, body: Body): void {
-  for (const kind of bothKinds) it(`${title} (${kind})`, () => through(kind, connect, body));
+export function itThroughBothClients(
+  title: string,
+  connect: Connect,
+  body: (fixture: Fixture) => Promise<void>,
+): void {
+  for (const kind of bothKinds) it(`${title} (${kind})`, () => body(fixtureOf(kind, connect)));
 }
 
 type Losses = readonly { readonly at: number; readonly reason: string }[];

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
+import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf } from '../package/folder-packages.js';
 import { describeInBrowser, type OpenPage, rowsOf, untilLink, untilText } from './page-fixture.js';
 
@@ -13,15 +14,25 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
+/** `REDSEM_PICTURES=1 npm run verify -- web` renews the pictures of the documentation. */
+const ARE_RENEWED = process.env['REDSEM_PICTURES'] !== undefined;
+
+/** Semaphores: name, limit, and permits that are asked for. */
+const USES = [
+  ['exports', 4, 6],
+  ['deploys', 1, 1],
+  ['gpus:node-7', 8, 7],
+  ['mail-out', 6, 2],
+  ['pdf-render', 24, 20],
+  ['thumbnails:eu', 64, 72],
+] as const;
+
 describeInBrowser('axe-core', (web) => {
-  before('a holder and a waiter', async () => {
-    const exports = await web().user('exports', {
-      limit: 1,
-      label: 'export-worker',
-      ttl: 600_000,
-    });
-    await exports.acquire();
-    void exports.acquire().catch(() => undefined);
+  before('holders and waiters', async () => {
+    for (const [name, limit, asked] of USES) {
+      const used = await web().user(name, { limit, label: `${name}-worker`, ttl: 600_000 });
+      for (let i = 0; i < asked; i += 1) used.acquire().catch(() => undefined);
+    }
   });
 
   function open(colorScheme: 'light' | 'dark', name?: string): Promise<OpenPage> {
@@ -30,10 +41,11 @@ describeInBrowser('axe-core', (web) => {
   }
 
   for (const scheme of ['light', 'dark'] as const) {
+    const suffix = scheme === 'dark' ? '-dark' : '';
     it(`finds nothing in the list, ${scheme}`, async () => {
       const { page } = await open(scheme);
-      await eventually(async () => (await page.locator('#semaphores .rows .row').count()) > 0);
-      await expectClean(page);
+      await eventually(async () => (await rowsOf(page, 'semaphores')).length >= USES.length);
+      await expectClean(page, `web-list${suffix}`);
       await page.keyboard.press('/');
       await page.keyboard.type('no such name');
       await eventually(() => page.locator('#no-match').isVisible());
@@ -42,8 +54,8 @@ describeInBrowser('axe-core', (web) => {
 
     it(`finds nothing in a semaphore's page and its dialogs, ${scheme}`, async () => {
       const { page } = await open(scheme, 'exports');
-      await untilText(page, '#detail-waiting', '1');
-      await expectClean(page);
+      await untilText(page, '#detail-waiting', '2');
+      await expectClean(page, `web-detail${suffix}`);
       for (const key of ['l', 'p', '?']) {
         await page.keyboard.press(key);
         await expectClean(page);
@@ -54,10 +66,13 @@ describeInBrowser('axe-core', (web) => {
     it(`finds nothing on a phone, ${scheme}`, async () => {
       const { page } = await open(scheme, 'exports');
       await page.setViewportSize({ width: 390, height: 844 });
-      await untilText(page, '#detail-waiting', '1');
-      await expectClean(page);
+      await untilText(page, '#detail-waiting', '2');
+      await expectClean(page, `web-phone-detail${suffix}`);
       const wide = 'document.documentElement.scrollWidth > innerWidth';
       expect(await page.evaluate(wide), 'scrolls sideways').to.equal(false);
+      await page.keyboard.press('Escape');
+      await eventually(() => page.locator('#list').isVisible());
+      await expectClean(page, `web-phone${suffix}`);
     });
 
     it(`finds nothing in groups, their shares and budgets, ${scheme}`, async () => {
@@ -81,7 +96,7 @@ describeInBrowser('axe-core', (web) => {
 
     it(`finds nothing in numbers that are stale, ${scheme}`, async () => {
       const { page } = await open(scheme, 'exports');
-      await untilText(page, '#detail-waiting', '1');
+      await untilText(page, '#detail-waiting', '2');
       web().server.pause();
       try {
         await untilLink(page, 'No Redis');
@@ -94,7 +109,7 @@ describeInBrowser('axe-core', (web) => {
 });
 
 /** Problems that axe-core calls minor are found, too. */
-async function expectClean(page: Page): Promise<void> {
+async function expectClean(page: Page, picture = ''): Promise<void> {
   // Colours are read while they change otherwise.
   await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished))');
   const found = await page.evaluate<Finding[]>('axe.run().then(({ violations }) => violations)');
@@ -103,4 +118,6 @@ async function expectClean(page: Page): Promise<void> {
       `${impact} ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
   );
   expect(lines).to.deep.equal([]);
+  const path = join(ROOT, `docs/images/${picture}.png`);
+  if (ARE_RENEWED && existsSync(path)) await page.screenshot({ path });
 }

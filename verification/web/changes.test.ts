@@ -16,6 +16,15 @@ describeInBrowser('changes from the page', (web) => {
     const { page, problems } = await web().open({ name: 'gpu' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#holders .rows button').click();
+    await page.locator('#confirm-no').click();
+    for (const question of ['#set-limit', '#pause']) {
+      await page.locator(question).click();
+      await page.keyboard.press('Escape');
+    }
+    expect(await page.locator('#confirm').isVisible()).to.equal(false);
+    expect(await textOf(page, '#detail-limit')).to.equal('1');
+    expect(handle.held, 'a refusal changes nothing').to.equal(true);
+    await page.locator('#holders .rows button').click();
     await eventually(async () =>
       /^old loses its permit \(ticket .*Next in the queue: new/.test(await effects(page)),
     );
@@ -27,21 +36,6 @@ describeInBrowser('changes from the page', (web) => {
     await eventually(async () => (await rowsOf(page, 'holders'))[0]?.startsWith('0 new ') === true);
     await heir.release();
     expect(problems).to.deep.equal([]);
-  });
-
-  it('do nothing when the answer is no', async () => {
-    const handle = await (await web().user('kept', { limit: 1, label: 'kept' })).acquire();
-    const { page } = await web().open({ name: 'kept' });
-    await untilText(page, '#detail-held', '1');
-    await page.locator('#holders .rows button').click();
-    await page.locator('#confirm-no').click();
-    await page.locator('#set-limit').click();
-    await page.keyboard.press('Escape');
-    await page.locator('#pause').click();
-    await page.keyboard.press('Escape');
-    expect(await page.locator('#confirm').isVisible()).to.equal(false);
-    expect(await handle.release(), 'it was held until now').to.equal(true);
-    expect(await textOf(page, '#detail-limit')).to.equal('1');
   });
 
   it('set the limit: waiters get what comes free', async () => {

@@ -14,7 +14,6 @@ declare module 'playwright-core' {
   export interface ContextOptions {
     viewport?: { width: number; height: number };
     colorScheme?: 'light' | 'dark';
-    reducedMotion?: 'reduce';
     isMobile?: boolean;
     hasTouch?: boolean;
   }

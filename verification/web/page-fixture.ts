@@ -62,11 +62,18 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
 
     body(() => {
       if (browser === undefined || view === undefined) throw new Error('only inside tests');
-      const running = { browser, view, contexts };
+      const { address } = view;
+      const running = browser;
       return {
         server: server(),
         view,
-        open: (options) => openPage(running, options),
+        open: async (options = {}) => {
+          const { name, address: other = address, script, ...look } = options;
+          const context = await running.newContext({ ...DESK, ...look });
+          contexts.push(context);
+          const path = name === undefined ? '' : encodeURIComponent(name);
+          return openPage(context, `${other}#/${path}`, script);
+        },
         user: async (name, options, kind = 'ioredis') => {
           const client = await openClient(kind, server().url);
           const semaphore = new Semaphore(client.target, name, options);
@@ -79,16 +86,7 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
   });
 }
 
-interface Running {
-  readonly browser: Browser;
-  readonly view: ViewProcess;
-  readonly contexts: BrowserContext[];
-}
-
-async function openPage(running: Running, options: OpenOptions = {}): Promise<OpenPage> {
-  const { name, address = running.view.address, script = '', ...look } = options;
-  const context = await running.browser.newContext({ ...DESK, ...look });
-  running.contexts.push(context);
+async function openPage(context: BrowserContext, url: string, script = ''): Promise<OpenPage> {
   const requests: string[] = [];
   const problems: string[] = [];
   context.on('request', (request) => requests.push(request.url()));
@@ -98,7 +96,7 @@ async function openPage(running: Running, options: OpenOptions = {}): Promise<Op
   page.on('console', (message) => {
     if (message.type() !== 'log') problems.push(message.text());
   });
-  await page.goto(`${address}#/${name === undefined ? '' : encodeURIComponent(name)}`);
+  await page.goto(url);
   await eventually(() => page.locator('#token').isVisible(), 'the page asks for the token');
   await page.keyboard.type(TOKEN);
   await page.keyboard.press('Enter');

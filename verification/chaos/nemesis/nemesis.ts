@@ -5,13 +5,12 @@ import { machineTime } from '../../history/machine-time.js';
 import type { Recorder } from '../../history/recorder.js';
 import type { Topology } from '../topologies/topology.js';
 import type { Workers } from '../workers/workers.js';
-import type { PlannedFault, Undo } from './plan.js';
+import { describeFault, type PlannedFault, type Undo } from './plan.js';
 
 export interface NemesisOptions {
   readonly topology: Topology;
   readonly workers: Workers;
   readonly recorder: Recorder;
-  readonly onFault?: ((fault: PlannedFault) => void) | undefined;
 }
 
 /** Causes the planned faults, one after the other, and records each. */
@@ -22,7 +21,7 @@ export async function injectFaults(
   const started = machineTime();
   for (const [index, fault] of plan.entries()) {
     await sleep(Math.max(0, started + fault.at - machineTime()));
-    options.onFault?.(fault);
+    console.log(`now: ${describeFault(fault).trim()}`);
     await injectOne(index + 1, fault, options);
   }
 }
@@ -36,8 +35,6 @@ async function injectOne(
   const targets = struck && options.workers.names(struck);
   const what = { type: 'fault', fault: number, kind, targets, step, key, node } as const;
   const record = (phase: FaultEvent['phase']): void => options.recorder.record({ ...what, phase });
-  const { servers } = options.topology;
-  await servers.prepare?.(fault);
   record('begin');
   const undo = await inject(fault, options);
   if (undo !== undefined) {
@@ -45,7 +42,7 @@ async function injectOne(
     await undo();
   }
   record('end');
-  await servers.repair?.();
+  await options.topology.servers.repair?.();
 }
 
 async function inject(

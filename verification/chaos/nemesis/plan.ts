@@ -116,11 +116,6 @@ function shuffled<T>(list: readonly T[], random: RandomNumbers): T[] {
   return list.flatMap(() => left.splice(random.between(0, left.length - 1), 1));
 }
 
-/** One line for each fault. */
-export function describePlan(plan: readonly PlannedFault[]): string {
-  return plan.map((fault) => describeFault(fault)).join('\n');
-}
-
 export function describeFault(fault: PlannedFault): string {
   const { at, kind, lasts, ...more } = fault;
   const when = `${(at / 1000).toFixed(1).padStart(7)} s`;

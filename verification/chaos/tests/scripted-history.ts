@@ -54,16 +54,16 @@ function parse(text: string): Statement {
 
 function eventsOf(statement: Statement, call: number): HistoryEvent[] {
   const { words, option } = statement;
-  const [who = '', what = '', third = ''] = words;
+  const [subject = '', what = '', third = ''] = words;
   const [process, at] = ['nemesis', span(what)[0]];
   if (words.length === 0) return [];
-  if (who.startsWith('!')) return faultOf(statement, call);
-  if (who === 'quiet') return [{ type: 'quiet', at, process }];
-  if (who === 'final') {
+  if (subject.startsWith('!')) return faultOf(statement, call);
+  if (subject === 'quiet') return [{ type: 'quiet', at, process }];
+  if (subject === 'final') {
     const [held, waiting] = [Number(option('held') ?? 0), Number(option('waiting') ?? 0)];
     return [{ type: 'final', at, process, held, waiting, keys: list(option('keys')) }];
   }
-  if (who === 'seen') {
+  if (subject === 'seen') {
     const holders = list(option('holds')).map((ticket) => {
       const [id = '', slot, token = 1] = ticket.split('/');
       return { id, slots: [Number(slot)], token: Number(token) };
@@ -72,7 +72,7 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
   }
   if (what !== 'asks') return holdOf(statement, call);
   const [from, to] = span(third);
-  const asked = { process: who, call };
+  const asked = { process: subject, call };
   const timeout = Number(option('timeout') ?? Infinity);
   return [
     { ...asked, type: 'invoke', operation: 'acquire', semaphores: [NAME], at: from, timeout },

@@ -60,19 +60,13 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
  * that fails closes its client.
  */
 async function established(client: TopologyClient): Promise<Connection> {
-  const connecting = client.connect();
-  const limit = sleep(CONNECT_LIMIT, undefined, { ref: false }).then(() => {
-    throw new Error(`no connection within ${CONNECT_LIMIT} ms`);
-  });
-  // Each may fail when the other has decided.
-  for (const each of [connecting, limit]) each.catch(() => undefined);
-  try {
-    await Promise.race([connecting, limit]);
-    return client;
-  } catch (error) {
-    await Promise.allSettled([client.close()]);
-    throw error;
-  }
+  const connecting = client.connect().then(() => client);
+  const first = await Promise.race([connecting, sleep(CONNECT_LIMIT)]).catch(() => undefined);
+  if (first !== undefined) return first;
+  // It may fail when the limit has decided.
+  connecting.catch(() => undefined);
+  await Promise.allSettled([client.close()]);
+  throw new Error(`no connection within ${CONNECT_LIMIT} ms`);
 }
 
 function isSingle(target: RedisTarget): target is SingleTarget {

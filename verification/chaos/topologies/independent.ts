@@ -19,11 +19,7 @@ export async function startIndependent(
     topology,
     ports,
     named: ports.map((port) => ({ named: port, port })),
-    struck: ({ node = 0 }) => {
-      const server = servers[node];
-      if (server === undefined) throw new Error(`there is no node ${node}`);
-      return server;
-    },
+    struck: ({ node = 0 }) => servers[node]!,
     keepers: () => servers,
     stop: () => Promise.all(servers.map((server) => server.stop())),
   };

@@ -4,10 +4,11 @@ import { eventually } from '../../../test/support/eventually.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
 import { startCluster } from '../../support/redis-cluster.js';
 import { startSentinels } from '../../support/redis-sentinel.js';
+import type { PlannedFault } from '../nemesis/plan.js';
 import { NAME } from './server-faults.js';
 import type { Servers } from './topology.js';
 
-/** The faults that a set of servers with replicas offers, at the master that has the semaphore. */
+/** Servers with replicas, at the master that has the semaphore. */
 interface ReplicatedServers {
   master(): Promise<TestServer>;
   replicas(): Promise<TestServer[]>;
@@ -28,10 +29,7 @@ export async function startSentinelTopology(): Promise<Servers> {
     named: servers.map((server) => ({ named: sentinels.portOf(server), port: server.port })),
     ...failingOver({
       master,
-      replicas: async () => {
-        const current = await master();
-        return servers.filter((server) => server !== current);
-      },
+      replicas: () => sentinels.replicas(),
       kill: (server) => server.kill(),
       pause: (server) => server.pause(),
       untilFailover: (from) => sentinels.untilFailover(from),
@@ -44,12 +42,11 @@ export async function startSentinelTopology(): Promise<Servers> {
 /** Three masters, each with one replica; the faults strike the shard that has the semaphore. */
 export async function startClusterTopology(): Promise<Servers> {
   const cluster = await startCluster();
-  const slot = await cluster.slotOf(`redsem:{${NAME}}:tickets`);
-  const master = () => cluster.masterOf(slot);
+  const master = () => cluster.masterOf(NAME);
   const { ports } = cluster;
   const { faults, ...others } = failingOver({
     master,
-    replicas: () => cluster.replicasOf(slot),
+    replicas: () => cluster.replicasOf(NAME),
     kill: (server) => cluster.kill(server),
     pause: (server) => cluster.pause(server),
     untilFailover: (from) => eventually(async () => (await master()) !== from, 'no failover'),
@@ -58,7 +55,7 @@ export async function startClusterTopology(): Promise<Servers> {
     topology: 'cluster',
     ports,
     named: ports.map((port) => ({ named: port, port })),
-    faults: { ...faults, 'move-slot': () => cluster.moveSlot(slot) },
+    faults: { ...faults, 'move-slot': () => cluster.moveSlot(NAME) },
     ...others,
     repair: () => cluster.repair(),
     stop: () => cluster.stop(),
@@ -67,25 +64,17 @@ export async function startClusterTopology(): Promise<Servers> {
 
 /** The failover of a master whose last writes reach no replica. */
 function failingOver(servers: ReplicatedServers) {
-  let paused: readonly TestServer[] = [];
+  const failOver = async ({ lasts }: PlannedFault): Promise<undefined> => {
+    const [master, replicas] = [await servers.master(), await servers.replicas()];
+    for (const replica of replicas) servers.pause(replica);
+    await sleep(lasts);
+    await servers.kill(master);
+    for (const replica of replicas) replica.resume();
+    await servers.untilFailover(master);
+  };
   return {
     struck: () => servers.master(),
     keepers: async () => [await servers.master()],
-    prepare: async ({ kind, lasts }) => {
-      if (kind !== 'fail-over') return;
-      paused = await servers.replicas();
-      for (const replica of paused) servers.pause(replica);
-      await sleep(lasts);
-    },
-    faults: {
-      'fail-over': async () => {
-        const master = await servers.master();
-        await servers.kill(master);
-        for (const replica of paused) replica.resume();
-        paused = [];
-        await servers.untilFailover(master);
-        return undefined;
-      },
-    },
+    faults: { 'fail-over': failOver },
   } satisfies Partial<Servers>;
 }

@@ -7,7 +7,7 @@ import type { Destination, Detours } from './detours.js';
 import { NAME, serverFaults } from './server-faults.js';
 
 /** Causes a fault. Resolves when the fault is there; if it lasts, with a function that ends it. */
-type Inject = () => Promise<Undo | undefined>;
+type Inject = (fault: PlannedFault) => Promise<Undo | undefined>;
 
 /** Servers for the faults and the workers. */
 export interface Servers {
@@ -22,8 +22,6 @@ export interface Servers {
   keepers(): readonly TestServer[] | Promise<readonly TestServer[]>;
   /** Faults that only these servers know. */
   readonly faults?: Partial<Record<FaultKind, Inject>>;
-  /** A step that must come before a fault, and disturbs no process. */
-  prepare?(fault: PlannedFault): Promise<void>;
   /** Repairs the damage that the end of a fault leaves. */
   repair?(): Promise<void>;
   stop(): Promise<unknown>;
@@ -53,7 +51,7 @@ export function topologyOf(servers: Servers, detours: Detours) {
     },
     inject: async (fault: PlannedFault): Promise<Undo | undefined> => {
       const injectOwn = servers.faults?.[fault.kind];
-      if (injectOwn !== undefined) return injectOwn();
+      if (injectOwn !== undefined) return injectOwn(fault);
       const injectHere = serverFaults[fault.kind];
       if (injectHere === undefined) return detours.inject(fault);
       return injectHere(await servers.struck(fault), fault);

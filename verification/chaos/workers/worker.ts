@@ -6,9 +6,8 @@ import { isKept } from '../../../test/keeper/is-kept.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
 import type { NewEvent, SemaphoreSettings } from '../../history/events.js';
 import { machineTime } from '../../history/machine-time.js';
-import { Crew, type Process } from '../../simulation/workload/crew.js';
-import { HandleWatch } from '../../simulation/workload/handle-watch.js';
-import { Mailbox } from '../../simulation/workload/mailbox.js';
+import { Crew } from '../../simulation/workload/crew.js';
+import { HandleWatch, type Process } from '../../simulation/workload/handle-watch.js';
 import type { Workload } from '../../simulation/workload/workload.js';
 import { recorderOf } from '../../history/recorder.js';
 import { type Address, connect } from '../topologies/connect.js';
@@ -73,7 +72,7 @@ const crew = new Crew({
   workload,
   history,
   watch,
-  mailbox: new Mailbox(),
+  mailbox: { tickets: [], seen: [] },
   seed,
 });
 

@@ -40,8 +40,8 @@ export class Workers {
   }
 
   /** Resolves when all are at work. */
-  async ready(): Promise<void> {
-    await Promise.all(this.#members.map(({ ready }) => ready));
+  ready(): Promise<unknown> {
+    return Promise.all(this.#members.map(({ ready }) => ready));
   }
 
   /** The present names of the workers with these indexes. */

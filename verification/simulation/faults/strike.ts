@@ -31,11 +31,11 @@ const STRIKES: { readonly [_ in FaultKind]?: Strike } = {
   'restart-with-data': restart,
   'restart-empty': restart,
   'restart-old': restart,
-  'step-clock': ({ force }, world) => world.stepServer((force - 0.5) * 20_000),
+  'step-clock': ({ force }, world) => world.gate(0).step((force - 0.5) * 20_000),
   damaged: ({ target, force }, world) => {
     const [name, { damage }] = [world.nameAt(force), world.gate(target)];
-    damage.strike(name);
-    return () => damage.heal(name);
+    damage.change(name, 1);
+    return () => damage.change(name, -1);
   },
 };
 

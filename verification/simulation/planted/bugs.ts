@@ -4,15 +4,16 @@ import type { Kind } from '../settings.js';
 /** A bug that is put into the sources, to see whether the simulator finds it. */
 export interface PlantedBug {
   readonly name: string;
-  /** The package or the commit that had it. */
-  readonly origin: string;
+  /** The package or the commit that had it; left out: it is a mutant. */
+  readonly origin?: string;
   /** The wrong rule. */
   readonly what: string;
   /** Where it is planted: a path below src. */
   readonly file: string;
   /** Text that the file has once. */
   readonly find: string;
-  readonly replace: string;
+  /** Left out: the text is taken away. */
+  readonly replace?: string;
   /** Independent masters that the runs have; default 1. */
   readonly nodes?: number;
   /** The kind of the runs. */
@@ -36,7 +37,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'extension-from-reply',
-    origin: 'mutant',
     what: 'An extended lease counts from the reply',
     file: 'core/lease.ts',
     find: 'this.#window = { from: call.sent, duration: ttl };',
@@ -65,7 +65,6 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A lease whose end passes unconfirmed is not lost',
     file: 'core/lease.ts',
     find: "    else this.lose('expired', this.lastError);",
-    replace: '',
   },
   {
     name: 'waiter-left-behind',
@@ -73,7 +72,6 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A request that was given up is not withdrawn',
     file: 'core/request.ts',
     find: 'if (this.#attempts > refused) this.withdraw();',
-    replace: '',
   },
   {
     name: 'late-grant-kept',
@@ -81,7 +79,6 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A grant whose caller has given up meanwhile is not given back',
     file: 'core/request.ts',
     find: "if (this.stage !== 'held') this.withdraw();",
-    replace: '',
     faults: ['straggle', 'slow', 'lose-replies'],
   },
   {
@@ -126,7 +123,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'timer-set-once',
-    origin: 'mutant',
     what: 'A wake-up that is set is not set earlier',
     file: 'time/shared-timer.ts',
     find: 'if (at >= this.at) return;',
@@ -142,7 +138,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'lost-after-release',
-    origin: 'mutant',
     what: 'A released lease is extended as before, and lost then',
     file: 'core/lease.ts',
     find: '    this.#isGivenBack = true;\n    if (wasHeld) this.#stop(remaining > 0);',
@@ -154,7 +149,6 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'close() does not give tickets back',
     file: 'core/lease.ts',
     find: "if (reason === 'closed') this.withdraw();",
-    replace: '',
   },
   {
     name: 'all-keeps-parts',
@@ -214,9 +208,9 @@ export const BUGS: readonly PlantedBug[] = [
     replace: "(keys.clients.get(call.client) ?? -Infinity) > now || call.client !== '';",
   },
   {
-    name: 'release-wakes-nobody',
+    name: 'release-wakes-no-waiter',
     origin: 'most other packages: a release wakes no waiter',
-    what: 'A permit that is given back waits for the next call',
+    what: 'A release grants no waiter the permit that comes free',
     file: 'backends/memory/calls.ts',
     find: 'return { released };',
     replace: 's.limit = 0;\n  return { released };',
@@ -261,7 +255,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'limit-off-by-one',
-    origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/requests.ts',
     find: 'if (canTake && s.waiting === 0) return',
@@ -322,7 +315,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'one-list-is-enough',
-    origin: 'mutant',
     what: 'While the list of nodes is changed, a majority of one of the two lists is enough',
     file: 'backends/quorum/votes.ts',
     find: 'return this.#lists.every(',
@@ -332,16 +324,13 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'keeper-renews-after-release',
-    origin: 'mutant',
     what: 'A keeper does not hear that its holder has ended, and renews the ticket on',
     file: 'core/lease.ts',
     find: '    this.#kept?.stop();',
-    replace: '',
     kind: 'keeper',
   },
   {
     name: 'keeper-place-reused',
-    origin: 'mutant',
     what: 'A place in the shared memory is taken again while the keeper may still write there',
     file: 'keeper/kept-leases.ts',
     find: "          send({ do: 'stop', index });",
@@ -361,7 +350,6 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'cap-forgotten',
-    origin: 'mutant',
     what: 'A group may hold any number of permits, each request as many as its limit',
     file: 'backends/memory/order.ts',
     find: 'return cap === Infinity || (keys.groups.get(order.group) ?? 0) + permits <= cap;',
@@ -370,16 +358,13 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'capped-for-ever',
-    origin: 'mutant',
     what: 'A group at its limit does not come back when a permit of the group does',
     file: 'backends/memory/order.ts',
     find: 'if (flow !== undefined && flow.start === undefined) lead(s, flow);',
-    replace: '',
     kind: 'budgets',
   },
   {
     name: 'refund-of-the-past',
-    origin: 'mutant',
     what: 'Unspent units are given back, though time has given them back already',
     file: 'backends/memory/rate.ts',
     find: 'const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);',

@@ -8,11 +8,13 @@ import type { PlantedBug } from './bugs.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The hunt with the sources as they are, or with one bug in them, as one file that Node runs. */
-export async function buildHunt(file: string, bug: PlantedBug | undefined): Promise<void> {
+/**
+ * The simulator with the sources as they are, or with one bug in them, as one file that Node runs.
+ */
+export async function buildSimulator(file: string, bug: PlantedBug | undefined): Promise<void> {
   if (bug !== undefined) await checkPlace(bug);
   await bundle({
-    entryPoints: [join(ROOT, 'verification/simulation/planted/hunt.ts')],
+    entryPoints: [join(ROOT, 'verification/simulation/main.ts')],
     outfile: file,
     bundle: true,
     platform: 'node',
@@ -27,7 +29,7 @@ export async function buildHunt(file: string, bug: PlantedBug | undefined): Prom
   });
 }
 
-function planting({ file, find, replace }: PlantedBug): Plugin {
+function planting({ file, find, replace = '' }: PlantedBug): Plugin {
   const path = join(ROOT, 'src', file);
   return {
     name: 'plant',

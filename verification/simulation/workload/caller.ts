@@ -220,9 +220,10 @@ export class Caller {
       if (held === undefined) return {};
       const tickets = held.handles.map((handle): Ticket => {
         const { id, name, slots, fencingToken: token } = handle;
-        mailbox.note(name, id);
+        if (!name.startsWith('keyed:')) mailbox.seen.push({ name, id });
         return { semaphore: name, id, slots, token, until: watch.add(process, handle) };
       });
+      mailbox.seen.splice(0, mailbox.seen.length - 20);
       return { tickets };
     });
   }

@@ -1,25 +1,21 @@
 import type { LeaseKeeper } from '../../../src/backends/lease-keeper.js';
 import {
   type Backend,
-  type Clock,
-  type Handle,
+  type HandleData,
   KeyedMutex,
   type RedisTarget,
   Semaphore,
 } from '../../../src/index.js';
-import type { Invocation, NewEvent, Outcome, SemaphoreSettings } from '../../history/events.js';
+import type { Invocation, Outcome, SemaphoreSettings } from '../../history/events.js';
 import { streamOf } from '../random.js';
 import { Caller } from './caller.js';
-import type { Mailbox } from './mailbox.js';
+import type { EventLog, HandleWatch, Process } from './handle-watch.js';
 import { budgetOf, type Workload } from './workload.js';
 
-/** A simulated process, or the process that runs this code. */
-export interface Process {
-  readonly name: string;
-  /** `rate`: milliseconds of the clock in one of true time; left out: 1. */
-  readonly clock: Clock & { readonly rate?: number };
-  readonly scheduler: { readonly now: number };
-  runAt(time: number, run: () => void): unknown;
+/** Tickets that processes leave for each other, and ids of recent tickets for an operator. */
+export interface Mailbox {
+  readonly tickets: HandleData[];
+  readonly seen: { readonly name: string; readonly id: string }[];
 }
 
 export interface CrewOptions {
@@ -28,13 +24,8 @@ export interface CrewOptions {
   /** Renews in a second thread. */
   readonly keeper: LeaseKeeper | undefined;
   readonly workload: Workload;
-  readonly history: { record(process: string, event: NewEvent): void };
-  /** Records the certainty and the loss of handles. */
-  readonly watch: {
-    /** Gives until when the holder is certain of its ticket. */
-    add(process: Process, handle: Handle): number;
-    remove(process: Process, handle: Handle): void;
-  };
+  readonly history: EventLog;
+  readonly watch: HandleWatch;
   readonly mailbox: Mailbox;
   readonly seed: number;
 }
@@ -44,7 +35,7 @@ export class Crew {
   readonly options: CrewOptions;
   readonly #semaphores = new Map<string, Semaphore>();
   readonly #callers: Caller[];
-  #keyed: KeyedMutex;
+  readonly keyed: KeyedMutex;
   #calls = 0;
   #settled = 0;
   #groups = 0;
@@ -57,7 +48,8 @@ export class Crew {
     this.options = options;
     const { process, workload, seed } = options;
     for (const { name } of workload.semaphores) this.open(name);
-    this.#keyed = this.#openKeyed();
+    const keyed = { ttl: workload.keyedTtl, label: process.name, keeper: options.keeper };
+    this.keyed = new KeyedMutex(options.backend, keyed);
     this.#callers = Array.from(
       { length: workload.callers },
       (_, i) => new Caller(this, streamOf(seed, 'caller', process.name, i)),
@@ -68,10 +60,6 @@ export class Crew {
   nextGroup(): number {
     this.#groups += 1;
     return this.#groups;
-  }
-
-  get keyed(): KeyedMutex {
-    return this.#keyed;
   }
 
   /** Calls that have not ended. */
@@ -91,7 +79,7 @@ export class Crew {
 
   close(): Promise<unknown> {
     const closing = [...this.#semaphores.keys()].map((name) => this.closeSemaphore(name));
-    const keyed = this.record({ operation: 'close', semaphores: [] }, () => this.#keyed.close());
+    const keyed = this.record({ operation: 'close', semaphores: [] }, () => this.keyed.close());
     return Promise.all([...closing, keyed]);
   }
 
@@ -145,11 +133,6 @@ export class Crew {
     } finally {
       this.#settled += 1;
     }
-  }
-
-  #openKeyed(): KeyedMutex {
-    const { backend, process, workload, keeper } = this.options;
-    return new KeyedMutex(backend, { ttl: workload.keyedTtl, label: process.name, keeper });
   }
 }
 

@@ -1,17 +1,30 @@
-import type { Handle } from '../../../src/index.js';
-import type { CrewOptions, Process } from './crew.js';
+import type { Clock, Handle } from '../../../src/index.js';
+import type { NewEvent } from '../../history/events.js';
+
+/** A simulated process, or the process that runs this code. */
+export interface Process {
+  readonly name: string;
+  /** `rate`: milliseconds of the clock in one of true time; left out: 1. */
+  readonly clock: Clock & { readonly rate?: number };
+  readonly scheduler: { readonly now: number };
+  runAt(time: number, run: () => void): unknown;
+}
+
+export interface EventLog {
+  record(process: string, event: NewEvent): void;
+}
 
 /** Milliseconds within which the timer of a handle must find that it is lost. */
 const GRACE = 12;
 
 /** Records the certainty of handles whenever their process has run. */
 export class HandleWatch {
-  readonly #history: CrewOptions['history'];
+  readonly #history: EventLog;
   readonly #same: number;
   readonly #handles = new Map<Process, Map<Handle, number>>();
 
   /** `same`: a certainty that differs by fewer milliseconds is not recorded. */
-  constructor(history: CrewOptions['history'], same: number) {
+  constructor(history: EventLog, same: number) {
     this.#history = history;
     this.#same = same;
   }
@@ -22,13 +35,9 @@ export class HandleWatch {
     if (handles === undefined) this.#handles.set(process, (handles = new Map<Handle, number>()));
     const until = this.#certainUntil(process, handle);
     handles.set(handle, until);
+    const { id: ticket, fencingToken: token } = handle;
     handle.on('lost', ({ reason }) =>
-      this.#history.record(process.name, {
-        type: 'lost',
-        ticket: handle.id,
-        token: handle.fencingToken,
-        reason,
-      }),
+      this.#history.record(process.name, { type: 'lost', ticket, token, reason }),
     );
     return until;
   }
@@ -59,12 +68,8 @@ export class HandleWatch {
       const over = until <= now && before <= now;
       if (over || Math.abs(until - before) < this.#same) continue;
       this.#handles.get(process)?.set(handle, until);
-      this.#history.record(process.name, {
-        type: 'held',
-        ticket: handle.id,
-        token: handle.fencingToken,
-        until,
-      });
+      const { id: ticket, fencingToken: token } = handle;
+      this.#history.record(process.name, { type: 'held', ticket, token, until });
     }
   }
 

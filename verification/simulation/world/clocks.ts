@@ -11,28 +11,28 @@ function elapsing(scheduler: Scheduler, rate: number): () => number {
   return () => (scheduler.now - born) * rate;
 }
 
-export interface ProcessClockOptions {
+/** The part of a simulated process that its clock uses. */
+interface Runner {
   readonly scheduler: Scheduler;
-  readonly rate: number;
-  readonly random: Random;
   /** Calls a function in the process at a moment of true time, if the process can run then. */
-  readonly runAt: (time: number, run: () => void) => { cancel(): void };
+  runAt(time: number, run: () => void, patience: number): { cancel(): void };
 }
 
 /** The clocks, the timers and the chance of a simulated process. */
 export class ProcessClock implements Clock {
   readonly rate: number;
-  readonly #options: ProcessClockOptions;
+  readonly #process: Runner;
+  readonly #random: Random;
   readonly #elapsed: () => number;
   readonly #origin: number;
   readonly #pending = new Set<object>();
   #offset = 0;
 
-  constructor(options: ProcessClockOptions) {
-    const { scheduler, rate, random } = options;
-    this.#options = options;
+  constructor(process: Runner, rate: number, random: Random) {
+    this.#process = process;
     this.rate = rate;
-    this.#elapsed = elapsing(scheduler, rate);
+    this.#random = random;
+    this.#elapsed = elapsing(process.scheduler, rate);
     this.#origin = random.real(0, 1e6);
     this.#offset = random.real(-5000, 5000);
   }
@@ -51,14 +51,16 @@ export class ProcessClock implements Clock {
   }
 
   schedule(callback: () => void, delay: number): Timer {
-    const { scheduler, random, runAt } = this.#options;
     const token = {};
     // Node's timers never fire early, and mostly a little late.
-    const due = scheduler.now + Math.max(delay, 1) / this.rate + random.real(0, 0.5);
-    const happening = runAt(due, () => {
+    const late = this.#random.real(0, 0.5);
+    const due = this.#process.scheduler.now + Math.max(delay, 1) / this.rate + late;
+    const run = (): void => {
       this.#pending.delete(token);
       callback();
-    });
+    };
+    // After a stall timers run before replies are read, as in Node.
+    const happening = this.#process.runAt(due, run, 0);
     this.#pending.add(token);
     return {
       cancel: () => {
@@ -69,7 +71,7 @@ export class ProcessClock implements Clock {
   }
 
   random(): number {
-    return this.#options.random.next();
+    return this.#random.next();
   }
 
   stepWall(by: number): void {

@@ -1,44 +1,26 @@
-/** Semaphores with keys of a wrong type, say: every call that names one fails. */
+/** Semaphores with keys of a wrong type: every call that names such a semaphore fails. */
 export class Damage {
-  readonly #names = new Map<string, number>();
+  readonly #faults = new Map<string, number>();
 
-  /** Until `heal` has been called as often. */
-  strike(name: string): void {
-    this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
+  /** `by`: 1 with each fault that damages the semaphore, -1 with the end of each. */
+  change(name: string, by: 1 | -1): void {
+    this.#faults.set(name, (this.#faults.get(name) ?? 0) + by);
   }
 
-  heal(name: string): void {
-    this.#names.set(name, (this.#names.get(name) ?? 0) - 1);
-  }
-
-  /**
-   * The index of the first entry that names a damaged semaphore; without one the number of entries.
-   */
-  firstIn(entries: readonly Entry[]): number {
-    const first = entries.findIndex(({ key }) => (this.#names.get(key.name) ?? 0) > 0);
-    return first < 0 ? entries.length : first;
+  isAt({ key }: { readonly key: { readonly name: string } }): boolean {
+    return (this.#faults.get(key.name) ?? 0) > 0;
   }
 }
 
-/** The part of a call for one semaphore. */
-export interface Entry {
-  readonly key: { readonly name: string };
+/** The server refuses a call, and asking again at once does not help. */
+export class RefusedError extends Error {}
+
+export function damagedError({ key }: { readonly key: { readonly name: string } }): RefusedError {
+  return new RefusedError(
+    `WRONGTYPE Operation against a key holding the wrong kind of value: ${key.name}`,
+  );
 }
 
-/** A call has one entry, or one for each of several semaphores. */
-export function entriesOf<E extends Entry>(call: E | readonly E[]): readonly E[] {
-  return isList(call) ? call : [call];
-}
-
-function isList<E>(call: E | readonly E[]): call is readonly E[] {
-  return Array.isArray(call);
-}
-
-/** The error of a whole call: its entries before the damaged semaphore stay done. */
-export class DamagedError extends Error {
-  override readonly name = 'DamagedError';
-
-  constructor(name: string) {
-    super(`WRONGTYPE Operation against a key holding the wrong kind of value: ${name}`);
-  }
+export function isRetryable(error: unknown): boolean {
+  return !(error instanceof RefusedError);
 }

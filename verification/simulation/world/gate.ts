@@ -34,14 +34,24 @@ export abstract class Gate {
   }
 
   abstract execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
-  abstract subscribe(client: string, prefix: string, listener: PushListener): () => void;
-  abstract disconnectAll(): void;
   /** The server comes back without data. */
   abstract loseData(): void;
-  /** The server comes back with the data of this many milliseconds ago. */
-  abstract goBack(span: number): void;
-  /** Sets the clock. */
-  abstract step(by: number): void;
   /** The permits and requests that it still has of some semaphores. */
   abstract remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }>;
+
+  disconnectAll(): void {}
+
+  subscribe(_client: string, _prefix: string, _listener: PushListener): () => void {
+    throw new Error('a quorum pushes nothing');
+  }
+
+  /** The server comes back with the data of this many milliseconds ago. */
+  goBack(_span: number): void {
+    throw new Error('a node of a quorum must not come back with old data');
+  }
+
+  /** Sets the clock. */
+  step(_by: number): void {
+    throw new Error('the clock of a node of a quorum is not stepped');
+  }
 }

@@ -1,13 +1,16 @@
 import type { GrantListener, Listening } from '../../../src/backends/backend.js';
 import type { Backend } from '../../../src/index.js';
 import type { Random } from '../random.js';
-import { DamagedError } from './damage.js';
+import { isRetryable, RefusedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
 import type { Gate } from './gate.js';
 import { OPERATIONS } from './server.js';
 import { Weather } from './weather.js';
+
+/** The answer to each write while writes are refused. */
+const NO_RIGHT = "NOPERM this user has no permissions to run the 'evalsha' command";
 
 interface Pending {
   readonly sent: number;
@@ -32,8 +35,8 @@ export class Link {
   readonly weather = new Weather();
   readonly process: SimulatedProcess;
   readonly resends: boolean;
-  readonly #gate: Gate;
-  readonly #random: Random;
+  readonly gate: Gate;
+  readonly random: Random;
   readonly #scheduler: Scheduler;
   readonly #pending = new Set<Pending>();
   readonly #subscribers = new Set<Subscriber>();
@@ -46,8 +49,8 @@ export class Link {
 
   constructor(process: SimulatedProcess, gate: Gate, random: Random, resends: boolean) {
     this.process = process;
-    this.#gate = gate;
-    this.#random = random;
+    this.gate = gate;
+    this.random = random;
     this.#scheduler = process.scheduler;
     this.resends = resends;
   }
@@ -67,7 +70,7 @@ export class Link {
   }
 
   listen(client: string, prefix: string, listener: GrantListener): Listening {
-    const subscriber = new Subscriber(this, { client, prefix, listener });
+    const subscriber = new Subscriber(this, client, prefix, listener);
     this.#subscribers.add(subscriber);
     return {
       close: () => {
@@ -80,7 +83,7 @@ export class Link {
 
   /** The connection for commands breaks, and comes back after the duration if the server is up. */
   cut(duration: number): void {
-    this.#lastWords.set(this.#epoch, this.#random.chance(0.5));
+    this.#lastWords.set(this.#epoch, this.random.chance(0.5));
     this.#epoch += 1;
     this.#connected = false;
     if (!this.resends) {
@@ -102,25 +105,20 @@ export class Link {
     this.#subscribers.clear();
   }
 
-  get network() {
-    const { process } = this;
-    return { process, gate: this.#gate, random: this.#random, scheduler: this.#scheduler };
-  }
-
   latency(): number {
     const { latency } = this.weather.now;
-    return latency * 0.5 + this.#random.exponential(latency * 0.5);
+    return latency * 0.5 + this.random.exponential(latency * 0.5);
   }
 
   #fail(pending: Pending): void {
-    this.process.runAt(this.#scheduler.now + this.#random.real(0.05, 5), () => {
+    this.process.runAt(this.#scheduler.now + this.random.real(0.05, 5), () => {
       if (this.#pending.delete(pending)) pending.reject(new Error('the connection is closed'));
     });
   }
 
   #reconnect(at: number): void {
     this.process.runAt(at, () => {
-      if (!this.#gate.up) return this.#reconnect(this.#scheduler.now + RECONNECT);
+      if (!this.gate.up) return this.#reconnect(this.#scheduler.now + RECONNECT);
       this.#connected = true;
       if (this.resends) for (const pending of this.#pending) this.#send(pending);
     });
@@ -129,31 +127,31 @@ export class Link {
   #send(pending: Pending): void {
     const { now } = this.#scheduler;
     const { loseCommands, straggle, duplicate } = this.weather.now;
-    if (loseCommands > 0 && this.#random.chance(loseCommands)) return;
+    if (loseCommands > 0 && this.random.chance(loseCommands)) return;
     const epoch = this.#epoch;
     const arrive = (): void | Promise<void> => this.#arrive(pending, epoch);
-    if (straggle > 0 && this.#random.chance(straggle)) {
-      this.#scheduler.at(now + this.#random.real(100, 4000), arrive);
+    if (straggle > 0 && this.random.chance(straggle)) {
+      this.#scheduler.at(now + this.random.real(100, 4000), arrive);
       return;
     }
     this.#lastArrival = Math.max(this.#lastArrival, now + this.latency());
     this.#scheduler.at(this.#lastArrival, arrive);
-    if (duplicate > 0 && this.#random.chance(duplicate)) {
-      this.#scheduler.at(this.#lastArrival + this.#random.exponential(3000), () =>
-        this.#gate.whenAwake(() => this.#executeUnheard(pending)),
+    if (duplicate > 0 && this.random.chance(duplicate)) {
+      this.#scheduler.at(this.#lastArrival + this.random.exponential(3000), () =>
+        this.gate.whenAwake(() => this.#executeUnheard(pending)),
       );
     }
   }
 
   #arrive(pending: Pending, epoch: number): void | Promise<void> {
-    return this.#gate.whenAwake(async () => {
-      if (!this.#gate.up || this.#lastWords.get(epoch) === false) return;
+    return this.gate.whenAwake(async () => {
+      if (!this.gate.up || this.#lastWords.get(epoch) === false) return;
       if (this.weather.now.refuseWrites > 0 && pending.operation !== 'inspect') {
-        this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
+        this.#answer(pending, epoch, () => pending.reject(new RefusedError(NO_RIGHT)));
         return;
       }
       const { loseReplies } = this.weather.now;
-      const lost = loseReplies > 0 && this.#random.chance(loseReplies);
+      const lost = loseReplies > 0 && this.random.chance(loseReplies);
       const unheard = lost || epoch !== this.#epoch;
       const answer = await this.#execute(pending, unheard);
       if (!unheard) this.#answer(pending, epoch, answer);
@@ -167,7 +165,7 @@ export class Link {
   ): Promise<() => void> {
     try {
       const way = { sent, unheard };
-      const reply = await this.#gate.execute(this.process.name, operation, call, way);
+      const reply = await this.gate.execute(this.process.name, operation, call, way);
       return () => resolve(reply);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -176,7 +174,7 @@ export class Link {
   }
 
   async #executeUnheard(pending: Pending): Promise<void> {
-    if (this.#gate.up) await this.#execute(pending, true);
+    if (this.gate.up) await this.#execute(pending, true);
   }
 
   #answer(pending: Pending, epoch: number, answer: () => void): void {
@@ -187,24 +185,11 @@ export class Link {
   }
 }
 
-/** The server refuses, and asking again at once does not help. */
-export class RefusedError extends Error {
-  override readonly name = 'RefusedError';
-
-  constructor() {
-    super("NOPERM this user has no permissions to run the 'evalsha' command");
-  }
-}
-
-interface Subscription {
-  readonly client: string;
-  readonly prefix: string;
-  readonly listener: GrantListener;
-}
-
 class Subscriber {
   readonly #link: Link;
-  readonly #subscription: Subscription;
+  readonly #client: string;
+  readonly #prefix: string;
+  readonly #listener: GrantListener;
   #epoch = 0;
   #closed = false;
   #unsubscribe: (() => void) | undefined;
@@ -212,9 +197,11 @@ class Subscriber {
   /** Whether its process knows that it listens: until then the process may give it up. */
   #knows = false;
 
-  constructor(link: Link, subscription: Subscription) {
+  constructor(link: Link, client: string, prefix: string, listener: GrantListener) {
     this.#link = link;
-    this.#subscription = subscription;
+    this.#client = client;
+    this.#prefix = prefix;
+    this.#listener = listener;
     this.#connect(this.#now + 2 * link.latency());
   }
 
@@ -230,27 +217,27 @@ class Subscriber {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
     this.#knows = false;
-    const { process, random } = this.#link.network;
+    const { process, random } = this.#link;
     const noticed = this.#now + (quietly ? duration : random.real(0.05, 5));
     const epoch = this.#epoch;
     process.runAt(noticed, () => {
-      if (!this.#closed && epoch === this.#epoch) this.#subscription.listener.onHealth(false);
+      if (!this.#closed && epoch === this.#epoch) this.#listener.onHealth(false);
     });
     this.#connect(Math.max(noticed + 0.1, this.#now + duration));
   }
 
   get #now(): number {
-    return this.#link.network.scheduler.now;
+    return this.#link.process.scheduler.now;
   }
 
   #connect(at: number): void {
-    const { process, gate, scheduler } = this.#link.network;
+    const { process, gate } = this.#link;
     const epoch = this.#epoch;
     const stale = (): boolean => this.#closed || epoch !== this.#epoch;
     process.runAt(at, () => {
       if (stale()) return;
       if (!gate.up) return this.#connect(this.#now + RECONNECT);
-      scheduler.after(this.#link.latency(), () =>
+      process.scheduler.after(this.#link.latency(), () =>
         gate.whenAwake(() => {
           if (stale()) return;
           if (!gate.up) return this.#connect(this.#now + RECONNECT);
@@ -261,8 +248,7 @@ class Subscriber {
   }
 
   #subscribe(stale: () => boolean): void {
-    const { gate } = this.#link.network;
-    const { client, prefix, listener } = this.#subscription;
+    const listener = this.#listener;
     if (this.#link.weather.now.refuseSubscriptions > 0) {
       return this.#deliver(() => {
         if (stale()) return;
@@ -270,14 +256,11 @@ class Subscriber {
         listener.onFailed?.();
       });
     }
-    this.#unsubscribe = gate.subscribe(client, prefix, (push) => {
+    this.#unsubscribe = this.#link.gate.subscribe(this.#client, this.#prefix, (push) => {
       const { losePushes } = this.#link.weather.now;
-      if (losePushes > 0 && this.#link.network.random.chance(losePushes)) return this.#knows;
+      if (losePushes > 0 && this.#link.random.chance(losePushes)) return this.#knows;
       this.#deliver(() => {
-        if (stale()) return;
-        if (push.kind === 'grants') listener.onGrants(...push.args);
-        else if (push.kind === 'turn') listener.onTurn?.(...push.args);
-        else listener.onEnded?.(...push.args);
+        if (!stale()) push(listener);
       });
       return this.#knows;
     });
@@ -290,7 +273,7 @@ class Subscriber {
 
   #deliver(what: () => void): void {
     this.#lastDelivery = Math.max(this.#lastDelivery, this.#now + this.#link.latency());
-    this.#link.network.process.runAt(this.#lastDelivery, what);
+    this.#link.process.runAt(this.#lastDelivery, what);
   }
 }
 
@@ -303,8 +286,4 @@ export function remoteBackend(link: Link): Backend {
   const listen: Backend['listen'] = (...args) => link.listen(...args);
   const { clock } = link.process;
   return { ...Object.fromEntries(methods), clock, listen, isRetryable } as unknown as Backend;
-}
-
-export function isRetryable(error: unknown): boolean {
-  return !(error instanceof RefusedError || error instanceof DamagedError);
 }

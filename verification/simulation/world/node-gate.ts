@@ -9,9 +9,9 @@ import type {
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreSettings } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
-import { DamagedError } from './damage.js';
+import { damagedError, isRetryable } from './damage.js';
 import { Gate } from './gate.js';
-import { isRetryable, type Link } from './link.js';
+import type { Link } from './link.js';
 import { plainCopy } from './plain-copy.js';
 import type { Scheduler } from './scheduler.js';
 
@@ -26,7 +26,7 @@ export class NodeGate extends Gate {
 
   async execute(_process: string, operation: string, given: object): Promise<unknown> {
     const call = plainCopy(given) as HoldCall & DropCall;
-    if (this.damage.firstIn([call]) === 0) throw new DamagedError(call.key.name);
+    if (this.damage.isAt(call)) throw damagedError(call);
     switch (operation) {
       case 'hold':
         return plainCopy(await this.node.hold(call));
@@ -37,18 +37,8 @@ export class NodeGate extends Gate {
     }
   }
 
-  disconnectAll(): void {}
-
   loseData(): void {
     this.node.restart();
-  }
-
-  goBack(): void {
-    throw new Error('a node of a quorum must not come back with old data');
-  }
-
-  step(): void {
-    throw new Error('the clock of a node of a quorum is not stepped');
   }
 
   async remains(names: readonly SemaphoreSettings[]): Promise<{ held: number; waiting: number }> {
@@ -56,10 +46,6 @@ export class NodeGate extends Gate {
       names.map(({ name }) => this.node.list({ prefix: 'redsem', name })),
     );
     return { held: lists.flatMap(({ tickets }) => tickets).length, waiting: 0 };
-  }
-
-  subscribe(): () => void {
-    throw new Error('a quorum pushes nothing');
   }
 }
 

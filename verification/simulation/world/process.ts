@@ -16,9 +16,7 @@ export class SimulatedProcess {
   constructor(name: string, scheduler: Scheduler, rate: number, random: Random) {
     this.name = name;
     this.scheduler = scheduler;
-    // After a stall timers run before replies are read, as in Node.
-    const runAt = (time: number, run: () => void): Happening => this.runAt(time, run, 0);
-    this.clock = new ProcessClock({ scheduler, rate, random, runAt });
+    this.clock = new ProcessClock(this, rate, random);
   }
 
   /** `patience`: how much later than timers it runs after a stall. */

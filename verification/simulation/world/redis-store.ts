@@ -19,16 +19,30 @@ export async function startRealScripts(): Promise<{ open: OpenStore; stop: () =>
   const subscriber = new Redis(server.url, { enableReadyCheck: false });
   const channels = new Map<string, SubscriptionEvents>();
   subscriber.on('message', (channel, message) => channels.get(channel)?.onMessage(message));
+  let calls = 0;
+  const connectionOf = (clock: ServerClock): RedisConnection => ({
+    runBySha: (sha1, keys, args) => {
+      calls += 1;
+      if (calls % FLUSH_EVERY === 0) void commands.script('FLUSH');
+      return commands.evalsha(sha1, keys.length, ...keys, ...args);
+    },
+    runByText: (text, keys, args) => commands.eval(text, keys.length, ...keys, ...args),
+    subscribe: (channel, events) => {
+      channels.set(channel, events);
+      void subscriber.subscribe(channel);
+      return { close: () => Promise.resolve() };
+    },
+    serverClock: () => clock.monotonic(),
+  });
   const open = (clock: ServerClock): Store => {
     // Commands run in the order of their sending.
     void commands.flushall();
-    const backend = new RedisBackend(connectionOver(commands, subscriber, channels, clock));
     const settled = async (): Promise<void> => {
       await commands.ping();
       // Earlier messages and subscriptions are in by then.
       await subscriber.ping();
     };
-    return Object.assign(backend, { settled });
+    return Object.assign(new RedisBackend(connectionOf(clock)), { settled });
   };
   const stop = async (): Promise<void> => {
     commands.disconnect();
@@ -36,27 +50,4 @@ export async function startRealScripts(): Promise<{ open: OpenStore; stop: () =>
     await server.stop();
   };
   return { open, stop };
-}
-
-function connectionOver(
-  commands: Redis,
-  subscriber: Redis,
-  channels: Map<string, SubscriptionEvents>,
-  clock: ServerClock,
-): RedisConnection {
-  let calls = 0;
-  return {
-    runBySha(sha1, keys, args) {
-      calls += 1;
-      if (calls % FLUSH_EVERY === 0) void commands.script('FLUSH');
-      return commands.evalsha(sha1, keys.length, ...keys, ...args);
-    },
-    runByText: (text, keys, args) => commands.eval(text, keys.length, ...keys, ...args),
-    subscribe(channel, events) {
-      channels.set(channel, events);
-      void subscriber.subscribe(channel);
-      return { close: () => Promise.resolve() };
-    },
-    serverClock: () => clock.monotonic(),
-  };
 }

@@ -1,46 +1,31 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AdoptCall,
-  AdoptReply,
-  Call,
-  ExtendCall,
-  ExtendReply,
-  PushedGrant,
-  ReleaseCall,
-  ReleaseReply,
-  RevokeCall,
-  RevokeReply,
-  SetGroupLimitCall,
-  SetLimitCall,
-  SetLimitReply,
-  SetRateCall,
-} from '../../../src/backends/backend.js';
+import type * as port from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent, ServedRequest } from '../../history/events.js';
 
 /** The fields of a reply that the history needs. */
 export type AnyReply = Partial<
-  AcquireReply & ExtendReply & ReleaseReply & AdoptReply & RevokeReply
+  port.AcquireReply & port.ExtendReply & port.ReleaseReply & port.AdoptReply & port.RevokeReply
 > &
-  SetLimitReply;
+  port.SetLimitReply;
 
 export function grantOf(
-  { id, fencingToken, slots, expiresAt }: PushedGrant,
+  { id, fencingToken, slots, expiresAt }: port.PushedGrant,
   heard: boolean,
 ): QueueGrant {
   return { id, token: fencingToken, slots, expiresAt, heard };
 }
 
-type AnyCall = Call &
-  Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall> &
-  Partial<SetLimitCall & SetRateCall & SetGroupLimitCall>;
+type AnyCall = port.Call &
+  Partial<
+    port.AcquireCall & port.ExtendCall & port.ReleaseCall & port.AdoptCall & port.RevokeCall
+  > &
+  Partial<port.SetLimitCall & port.SetRateCall & port.SetGroupLimitCall>;
 
 type Details = Omit<
   ServedEvent,
   'at' | 'process' | 'type' | 'operation' | 'semaphore' | 'client' | 'time' | 'grants'
 >;
 
-export function detailsOf(operation: string, call: Call, reply: AnyReply): Details {
+export function detailsOf(operation: string, call: port.Call, reply: AnyReply): Details {
   const given = call as AnyCall;
   return {
     ttl: given.ttl,
@@ -73,7 +58,7 @@ function adoptedOf({ newId: id = '' }: AnyCall, { ticket }: AnyReply) {
   return { id, token, slots, expiresAt: 0, before };
 }
 
-function requestsOf(requests: AcquireCall['requests'], reply: AnyReply): ServedRequest[] {
+function requestsOf(requests: port.AcquireCall['requests'], reply: AnyReply): ServedRequest[] {
   return requests.map(({ id, permits, wait, arrival, order, cost }, i) => {
     const verdict = reply.verdicts?.[i];
     const granted = verdict?.kind === 'granted' ? verdict : undefined;

@@ -3,7 +3,7 @@ import { type Backend, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreSettings } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
-import { DamagedError, entriesOf } from './damage.js';
+import { damagedError } from './damage.js';
 import { Gate, type Way } from './gate.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';
@@ -25,16 +25,8 @@ export const OPERATIONS = [
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
-export type Push =
-  | { readonly kind: 'grants'; readonly args: Parameters<GrantListener['onGrants']> }
-  | {
-      readonly kind: 'ended';
-      readonly args: Parameters<NonNullable<GrantListener['onEnded']>>;
-    }
-  | {
-      readonly kind: 'turn';
-      readonly args: Parameters<NonNullable<GrantListener['onTurn']>>;
-    };
+/** Calls the method of a listener that the message is for. */
+export type Push = (listener: GrantListener) => void;
 
 /** Gets the pushes to one client; gives whether its process will hear of this one. */
 export type PushListener = (push: Push) => boolean;
@@ -56,13 +48,6 @@ export type OpenStore = (clock: ServerClock) => Store;
 export interface Store extends Backend {
   /** Resolves when its pushes have arrived; left out: they do at once. */
   settled?(): Promise<void>;
-}
-
-export interface ServerOptions {
-  readonly clock: ServerClock;
-  readonly history: History;
-  readonly scheduler: Scheduler;
-  readonly open?: OpenStore | undefined;
 }
 
 /** The sender of a call, and its operation. */
@@ -92,7 +77,7 @@ export class SimulatedServer extends Gate {
   /** The grants that the call under way has pushed, by the semaphore's name. */
   readonly #pushed = new Map<string, QueueGrant[]>();
 
-  constructor({ clock, history, scheduler, open }: ServerOptions) {
+  constructor(clock: ServerClock, history: History, scheduler: Scheduler, open?: OpenStore) {
     super(scheduler);
     this.clock = clock;
     this.#history = history;
@@ -104,30 +89,30 @@ export class SimulatedServer extends Gate {
   async execute(process: string, name: string, given: object, way: Way): Promise<unknown> {
     const operation = OPERATIONS.find((each) => each === name);
     if (operation === undefined) throw new Error(`the server has no ${name}`);
-    const calls = plainCopy(entriesOf(given as Call | readonly Call[]));
+    const calls = plainCopy([given as Call | readonly Call[]].flat());
     if (operation !== 'inspect') for (const call of calls) this.#know(call);
     await this.#ready;
     await this.#store.settled?.();
     const asked = { ...way, process, operation, time: this.clock.monotonic() };
-    const sound = this.damage.firstIn(calls);
-    const damaged = calls[sound];
+    const damaged = calls.find((call) => this.damage.isAt(call));
     if (damaged === undefined) {
       const replies = await this.#serveAll(calls, asked, true);
       return SHARED.includes(operation) ? replies : replies?.[0];
     }
     // An all-or-none acquire writes nothing before it has read each semaphore.
-    if (operation !== 'acquireTogether') await this.#serveAll(calls.slice(0, sound), asked, false);
-    throw new DamagedError(damaged.key.name);
+    const sound = calls.slice(0, calls.indexOf(damaged));
+    if (operation !== 'acquireTogether') await this.#serveAll(sound, asked, false);
+    throw damagedError(damaged);
   }
 
-  subscribe(client: string, prefix: string, listener: PushListener): () => void {
+  override subscribe(client: string, prefix: string, listener: PushListener): () => void {
     const inbox = JSON.stringify([prefix, client]);
     const listeners = this.#subscribers.get(inbox) ?? new Set<PushListener>();
     this.#subscribers.set(inbox, listeners.add(listener));
     return () => void listeners.delete(listener);
   }
 
-  disconnectAll(): void {
+  override disconnectAll(): void {
     this.#subscribers.clear();
   }
 
@@ -136,7 +121,7 @@ export class SimulatedServer extends Gate {
     this.#renew([]);
   }
 
-  goBack(span: number): void {
+  override goBack(span: number): void {
     const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
     const kept = this.#log.slice(0, last + 1);
@@ -157,7 +142,7 @@ export class SimulatedServer extends Gate {
     };
   }
 
-  step(by: number): void {
+  override step(by: number): void {
     this.#history.record('server', { type: 'server', change: 'stepped', step: by });
     this.clock.step(by);
   }
@@ -259,21 +244,24 @@ export class SimulatedServer extends Gate {
   #listen(inbox: string): void {
     const { client = '', prefix = '' } = this.#known.get(inbox) ?? {};
     const store = this.#store;
-    const push = (what: Push): void => {
-      if (store !== this.#store || this.#replaying) return;
+    /** Gives whether a process will hear of it; undefined: the push is of other data. */
+    const push = (what: Push): boolean | undefined => {
+      if (store !== this.#store || this.#replaying) return undefined;
       const listeners = [...(this.#subscribers.get(inbox) ?? [])];
-      const heard = listeners.map((listener) => listener(plainCopy(what))).includes(true);
-      if (what.kind === 'grants') {
-        const [grants, name] = what.args;
+      return listeners.map((listener) => listener(what)).includes(true);
+    };
+    store.listen?.(client, prefix, {
+      onGrants: (...args) => {
+        const copy = plainCopy(args);
+        const heard = push((to) => to.onGrants(...copy));
+        if (heard === undefined) return;
+        const [grants, name] = args;
         const pushed = this.#pushed.get(name) ?? [];
         this.#pushed.set(name, pushed);
         pushed.push(...grants.map((grant) => grantOf(grant, heard)));
-      }
-    };
-    store.listen?.(client, prefix, {
-      onGrants: (...args) => push({ kind: 'grants', args }),
-      onEnded: (...args) => push({ kind: 'ended', args }),
-      onTurn: (...args) => push({ kind: 'turn', args }),
+      },
+      onEnded: (...args) => void push((to) => to.onEnded?.(...args)),
+      onTurn: (...args) => void push((to) => to.onTurn?.(...args)),
       onHealth: () => undefined,
     });
   }

@@ -1,30 +1,21 @@
-/** The state of the network between one process and a server. */
-export interface Conditions {
+/** The state of the network between one process and a server while no fault strikes. */
+const FINE = {
   /** Mean delay one way, in milliseconds. */
-  readonly latency: number;
-  /** Probabilities. */
-  readonly loseCommands: number;
-  readonly loseReplies: number;
-  readonly losePushes: number;
-  readonly duplicate: number;
-  /** Of a command that arrives seconds later, behind commands that were sent after it. */
-  readonly straggle: number;
-  /** 1: subscriptions are refused. */
-  readonly refuseSubscriptions: number;
-  /** 1: commands that write are refused, as without rights. */
-  readonly refuseWrites: number;
-}
-
-const FINE: Conditions = {
   latency: 0.5,
+  /** Probabilities. */
   loseCommands: 0,
   loseReplies: 0,
   losePushes: 0,
   duplicate: 0,
+  /** Of a command that arrives seconds later, behind commands that were sent after it. */
   straggle: 0,
+  /** 1: subscriptions are refused. */
   refuseSubscriptions: 0,
+  /** 1: commands that write are refused, as without rights. */
   refuseWrites: 0,
 };
+
+export type Conditions = Readonly<typeof FINE>;
 
 /** The worst conditions of all faults that strike now. */
 export class Weather {
@@ -42,13 +33,11 @@ export class Weather {
   }
 
   #sum(): void {
-    const faults = [FINE, ...this.#faults];
-    const worst = (name: keyof Conditions): number =>
-      Math.max(...faults.map((fault) => fault[name] ?? 0));
-    const names = Object.keys(FINE) as (keyof Conditions)[];
-    this.now = Object.fromEntries(names.map((name) => [name, worst(name)])) as Record<
-      keyof Conditions,
-      number
-    >;
+    const worst = { ...FINE };
+    for (const fault of this.#faults) {
+      let name: keyof Conditions;
+      for (name in FINE) worst[name] = Math.max(worst[name], fault[name] ?? 0);
+    }
+    this.now = worst;
   }
 }

@@ -6,9 +6,8 @@ import { History } from '../history.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
 import { sumOf } from '../sum-of.js';
-import { Crew } from '../workload/crew.js';
+import { Crew, type Mailbox } from '../workload/crew.js';
 import { HandleWatch } from '../workload/handle-watch.js';
-import { Mailbox } from '../workload/mailbox.js';
 import { drawWorkload, type Workload } from '../workload/workload.js';
 import { ServerClock } from './clocks.js';
 import type { Gate } from './gate.js';
@@ -41,7 +40,7 @@ export class World {
   readonly settings: Settings;
   readonly workload: Workload;
   readonly watch: HandleWatch;
-  readonly #mailbox = new Mailbox();
+  readonly #mailbox: Mailbox = { tickets: [], seen: [] };
   readonly #gates: Gate[];
   /** By their numbers. */
   readonly #incarnations = new Map<number, Incarnation>();
@@ -62,9 +61,7 @@ export class World {
     this.history.record('world', { type: 'run', seed, nodes, semaphores: this.#everyName() });
     this.watch = new HandleWatch(this.history, 0.001);
     this.#gates = Array.from({ length: nodesIn(settings) }, (_, i) => this.#makeGate(i, openStore));
-    const { without = [] } = settings;
     for (let slot = 0; slot < settings.processes; slot += 1) {
-      if (without.includes(slot)) continue;
       this.start(slot);
       for (const at of restartsOf(settings, slot)) {
         this.scheduler.at(at, () => this.#restart(slot));
@@ -164,10 +161,6 @@ export class World {
     return names[Math.floor(force * names.length)]?.name ?? '';
   }
 
-  stepServer(by: number): void {
-    this.gate(0).step(by);
-  }
-
   /** Callers begin no further call, and give back their permits. */
   stop(): void {
     this.#stopping = true;
@@ -215,13 +208,13 @@ export class World {
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
     if (settings.moved === true) clock.step(random.real(-OFF, OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
-    return new SimulatedServer({ clock, history, scheduler, open: openStore });
+    return new SimulatedServer(clock, history, scheduler, openStore);
   }
 
   #keeperOf(process: SimulatedProcess): KeeperThread | undefined {
     const random = streamOf(this.settings.seed, 'keeper', process.name);
     if (this.settings.keeper !== true || random.chance(0.5)) return undefined;
-    return new KeeperThread(process, this.gate(0) satisfies Gate, random, random.real(300, 30_000));
+    return new KeeperThread(process, this.gate(0), random, random.real(300, 30_000));
   }
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
