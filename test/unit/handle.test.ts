@@ -112,42 +112,41 @@ describe('ending many permits or requests', () => {
 });
 
 describe('a listener that closes the object that called it', () => {
-  for (const [when, channel, waiting] of [
-    ['a request comes', 'redsem:queue', 1],
-    ['a request ends', 'redsem:queue', 0],
-    ['a permit is granted', 'redsem:grant', undefined],
-    ['a request begins to wait', 'redsem:wait', undefined],
+  // A permit that is granted is past its signal.
+  for (const [how, when, channel, waiting] of [
+    ['close', 'a request comes', 'redsem:queue', 1],
+    ['close', 'a request ends', 'redsem:queue', 0],
+    ['close', 'a permit is granted', 'redsem:grant', undefined],
+    ['close', 'a request begins to wait', 'redsem:wait', undefined],
+    ['abort', 'a request begins to wait', 'redsem:wait', undefined],
   ] as const) {
-    // A permit that is granted is past its signal.
-    for (const how of channel === 'redsem:wait' ? ['close', 'abort'] : ['close']) {
-      it(`by ${how} when ${when} leaves no permit, timer or subscription`, async () => {
-        const clock = new ManualClock();
-        const backend = new MemoryBackend({ clock });
-        let open = 0;
-        const listen = backend.listen.bind(backend);
-        backend.listen = (...given: Parameters<typeof listen>) => {
-          const listening = listen(...given);
-          open += 1;
-          return { close: () => listening.close().finally(() => (open -= 1)) };
-        };
-        const [sem, other] = [1, 2].map(() => new Semaphore(backend, 'x', { limit: 1 }));
-        const holder = channel === 'redsem:wait' ? await other?.acquire() : undefined;
-        const abort = new AbortController();
-        const listener = (message: unknown): void => {
-          if (waiting !== undefined && (message as { waiting: number }).waiting !== waiting) return;
-          if (how === 'close') void sem?.close();
-          else abort.abort(new Error('closed by its signal'));
-        };
-        subscribe(channel, listener);
-        const acquiring = sem?.acquire({ timeout: 60_000, signal: abort.signal });
-        expect(String(await reasonOf(acquiring ?? Promise.resolve()))).to.match(/closed/);
-        await clock.advance(0);
-        unsubscribe(channel, listener);
-        await holder?.release();
-        expect((await other?.inspect())?.held).to.equal(0);
-        await clock.advance(0);
-        expect([clock.timers, open]).to.deep.equal([0, 0]);
-      });
-    }
+    it(`by ${how} when ${when} leaves no permit, timer or subscription`, async () => {
+      const clock = new ManualClock();
+      const backend = new MemoryBackend({ clock });
+      let open = 0;
+      const listen = backend.listen.bind(backend);
+      backend.listen = (...given: Parameters<typeof listen>) => {
+        const listening = listen(...given);
+        open += 1;
+        return { close: () => listening.close().finally(() => (open -= 1)) };
+      };
+      const [semaphore, other] = [1, 2].map(() => new Semaphore(backend, 'x', { limit: 1 }));
+      const holder = channel === 'redsem:wait' ? await other?.acquire() : undefined;
+      const abort = new AbortController();
+      const listener = (message: unknown): void => {
+        if (waiting !== undefined && (message as { waiting: number }).waiting !== waiting) return;
+        if (how === 'close') void semaphore?.close();
+        else abort.abort(new Error('closed by its signal'));
+      };
+      subscribe(channel, listener);
+      const acquiring = semaphore?.acquire({ timeout: 60_000, signal: abort.signal });
+      expect(String(await reasonOf(acquiring ?? Promise.resolve()))).to.match(/closed/);
+      await clock.advance(0);
+      unsubscribe(channel, listener);
+      await holder?.release();
+      expect((await other?.inspect())?.held).to.equal(0);
+      await clock.advance(0);
+      expect([clock.timers, open]).to.deep.equal([0, 0]);
+    });
   }
 });

@@ -4,7 +4,7 @@ import { fake } from 'sinon';
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
 import { reasonOf } from '../support/rejection.js';
-import { StubBackend, watch } from './stub-backend.js';
+import { never, StubBackend, watch } from './stub-backend.js';
 import { later, stubFixture } from './stub-fixture.js';
 
 /** The longest that a call of an operator takes with all its tries, in milliseconds. */
@@ -17,9 +17,6 @@ describe('setLimit, setRate, adopt and revoke', () => {
   let backend: StubBackend & Backend;
   let semaphore: Semaphore;
   let onSetLimit: () => SetLimitReply | Promise<SetLimitReply>;
-  const reply = (late: boolean): SetLimitReply => {
-    return { serverTime: backend.serverTime, grants: [], late };
-  };
 
   beforeEach(() => {
     backend = new StubBackend();
@@ -46,8 +43,11 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   it('reject with the cause when every try is late or silent', async () => {
     for (const [answer, why] of [
-      [() => reply(true), /^Error: the call reached the server after its deadline/],
-      [() => new Promise<never>(() => {}), /no reply/],
+      [
+        () => ({ ...backend.reply, late: true }),
+        /^Error: the call reached the server after its dead/,
+      ],
+      [() => never<never>(), /no reply/],
     ] as const) {
       onSetLimit = answer;
       const end = backend.clock.monotonic() + PATIENCE;
@@ -92,9 +92,9 @@ describe('setLimit, setRate, adopt and revoke', () => {
     backend.adopt = async (call) => {
       const late = adopted.push(call) === 1;
       const ticket = late ? undefined : { slots: [0], fencingToken: 7, before: call.id };
-      return { ...reply(late), ticket };
+      return { ...backend.reply, late, ticket };
     };
-    const start = backend.serverTime;
+    const start = backend.reply.serverTime;
     const adopting = watch(backend.clock, semaphore.adopt(HANDED_OVER));
     await backend.clock.advance(1000);
     expect(adopted).to.have.length(2);
@@ -111,39 +111,33 @@ describe('setLimit, setRate, adopt and revoke', () => {
   });
 });
 
-describe('close beside an adopt', () => {
-  for (const silent of [false, true]) {
-    it(
-      silent ? 'ends after 5 s where that is silent' : 'waits until its ticket is given back',
-      async () => {
-        const [adopted, released] = [later<void>(), later<void>()];
-        const backend = Object.assign(new StubBackend(), {
-          adopt: async ({ id }: AdoptCall) => {
-            await adopted.promise;
-            const ticket = { slots: [0], fencingToken: 7, before: id };
-            return { serverTime: backend.serverTime, grants: [], ticket };
-          },
-        });
-        backend.onRelease = (call) => released.promise.then(() => backend.released(call));
-        const { clock, semaphore } = stubFixture({}, backend);
-        const adopting = watch(clock, semaphore.adopt(HANDED_OVER));
-        await clock.advance(0);
-        const closing = watch(clock, semaphore.close());
-        await clock.advance(PATIENCE - 1);
-        expect([closing.done, backend.givenBack]).to.deep.equal([false, []]);
-        if (!silent) {
-          adopted.resolve();
-          await clock.advance(0);
-          expect(adopting.error).to.be.instanceOf(ClosedError);
-          expect([closing.done, backend.givenBack.length]).to.deep.equal([false, 1]);
-          released.resolve();
-        }
-        await clock.advance(silent ? 1 : 0);
-        expect([closing.done, closing.error, clock.timers]).to.deep.equal([true, undefined, 0]);
+for (const silent of [true, false]) {
+  it(`close beside an adopt ${silent ? 'ends after 5 s where that is silent' : 'waits until its ticket is given back'}`, async () => {
+    const [adopted, released] = [later<void>(), later<void>()];
+    const backend = Object.assign(new StubBackend(), {
+      adopt: async ({ id }: AdoptCall) => {
+        await adopted.promise;
+        return { ...backend.reply, ticket: { slots: [0], fencingToken: 7, before: id } };
       },
-    );
-  }
-});
+    });
+    backend.onRelease = (call) => released.promise.then(() => backend.released(call));
+    const { clock, semaphore } = stubFixture({}, backend);
+    const adopting = watch(clock, semaphore.adopt(HANDED_OVER));
+    await clock.advance(0);
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(PATIENCE - 1);
+    expect([closing.done, backend.givenBack]).to.deep.equal([false, []]);
+    if (!silent) {
+      adopted.resolve();
+      await clock.advance(0);
+      expect(adopting.error).to.be.instanceOf(ClosedError);
+      expect([closing.done, backend.givenBack.length]).to.deep.equal([false, 1]);
+      released.resolve();
+    }
+    await clock.advance(silent ? 1 : 0);
+    expect([closing.done, closing.error, clock.timers]).to.deep.equal([true, undefined, 0]);
+  });
+}
 
 describe('warnings of a semaphore', () => {
   for (const [what, look, expected] of [
@@ -176,10 +170,8 @@ describe('warnings of a semaphore', () => {
 
   it('are of another limit once, and once more after setLimit, but not after a refused change', async () => {
     const backend = Object.assign(new StubBackend(), {
-      setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
-      addPermits: async () => {
-        return { serverTime: backend.serverTime, grants: [], limit: 4, refused: true as const };
-      },
+      setLimit: async () => backend.reply,
+      addPermits: async () => ({ ...backend.reply, limit: 4, refused: true as const }),
     });
     const { clock, semaphore } = stubFixture({ limit: 4 }, backend);
     const warnings: string[] = [];

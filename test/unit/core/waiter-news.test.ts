@@ -1,24 +1,12 @@
 import { expect } from 'chai';
 import { stub } from 'sinon';
 
-import type {
-  AcquireOptions,
-  Handle,
-  QueueProgress,
-  SemaphoreWarning,
-} from '../../../src/index.js';
-import {
-  acquireAll,
-  AcquireTimeoutError,
-  KeyedMutex,
-  KeyedSemaphore,
-  ManualClock,
-  MemoryBackend,
-  Semaphore,
-} from '../../../src/index.js';
+import type { Handle, QueueProgress, SemaphoreWarning } from '../../../src/index.js';
+import { acquireAll, AcquireTimeoutError, KeyedMutex } from '../../../src/index.js';
+import { KeyedSemaphore, ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { collectUntil } from '../../support/garbage.js';
 import { RandomNumbers } from '../../support/random-numbers.js';
-import { StubBackend, watch } from '../stub-backend.js';
+import { watch } from '../stub-backend.js';
 import { heldFixture, later, PLAIN, stubFixture } from '../stub-fixture.js';
 
 describe('the error of a time-out', () => {
@@ -59,19 +47,16 @@ describe('the error of a time-out', () => {
     const clock = new ManualClock();
     const backend = new MemoryBackend({ clock });
     const locks = new KeyedMutex(backend, { label: 'web-1:42' });
-    const handle = await locks.acquire('b');
+    const semaphoreOf = (name: string) => new Semaphore(backend, name, { limit: 1 });
+    const [free, taken] = [semaphoreOf('free'), semaphoreOf('taken')];
+    const handles = [await locks.acquire('b'), await taken.acquire()];
     expect(await heldHere(clock, locks.acquire(['a', 'b'], 100), 100)).to.deep.equal([
       1,
       '1 of 1 permits is held by this process, for 100 ms, as web-1:42',
     ]);
     expect((await heldHere(clock, locks.acquire('b', 0), 0))[0]).to.equal(1);
-    const [free, taken] = ['free', 'taken'].map(
-      (name) => new Semaphore(backend, name, { limit: 1 }),
-    );
-    const held = await taken?.acquire();
-    const both = [free, taken].flatMap((each) => each ?? []);
-    expect((await heldHere(clock, acquireAll(both, 50), 50))[0]).to.equal(1);
-    for (const each of [handle, held]) await each?.release();
+    expect((await heldHere(clock, acquireAll([free, taken], 50), 50))[0]).to.equal(1);
+    for (const handle of handles) await handle.release();
   });
 });
 
@@ -80,57 +65,57 @@ describe('the progress that a waiting request hears of', () => {
   let backend: MemoryBackend;
   let semaphore: Semaphore;
 
-  beforeEach(start);
-  afterEach(() => semaphore.close());
-
-  function start(): void {
+  beforeEach(() => {
     clock = new ManualClock(1e12);
     backend = new MemoryBackend({ clock });
     semaphore = new Semaphore(backend, 'jobs', { limit: 5 });
-  }
+  });
+
+  afterEach(() => semaphore.close());
 
   it('has an estimate within 30 % of the wait for 90 % of all, in a steady state', async () => {
     const random = new RandomNumbers(7);
     const ratios: number[] = [];
-    const call = async (): Promise<void> => {
-      const asked = clock.monotonic();
-      let estimate: number | undefined;
-      const onWaiting = (progress: QueueProgress): void => void (estimate ??= progress.estimate);
-      const handle = await semaphore.acquire({ onWaiting });
-      const waited = clock.monotonic() - asked;
-      if (estimate !== undefined && asked > 20_000) ratios.push(estimate / waited);
-      const hold = -500 * Math.log(1 - random.next());
-      await new Promise<void>((resolve) => clock.schedule(resolve, hold));
-      await handle.release();
-    };
     const loop = async (): Promise<void> => {
-      while (clock.monotonic() < 60_000) await call();
+      while (clock.monotonic() < 60_000) {
+        const asked = clock.monotonic();
+        let estimate: number | undefined;
+        const onWaiting = (progress: QueueProgress): void => void (estimate ??= progress.estimate);
+        const handle = await semaphore.acquire({ onWaiting });
+        const waited = clock.monotonic() - asked;
+        if (estimate !== undefined && asked > 20_000) ratios.push(estimate / waited);
+        const hold = -500 * Math.log(1 - random.next());
+        await new Promise<void>((resolve) => clock.schedule(resolve, hold));
+        await handle.release();
+      }
     };
     const loops = Array.from({ length: 60 }, loop);
     await clock.advance(90_000);
     await Promise.all(loops);
-    expect(ratios.length).to.be.above(300);
+    expect(ratios).to.have.length.above(300);
     const near = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.3);
     expect(near.length / ratios.length).to.be.at.least(0.9);
   });
 
   it('costs no call, and comes only when it has changed', async () => {
-    /** The calls for three requests that wait for ten seconds. */
-    const callsOf = async (options: AcquireOptions): Promise<number> => {
-      const asked = stub(backend, 'acquire').callThrough();
-      const holder = await semaphore.acquire({ permits: 5 });
-      const waiting = Array.from({ length: 3 }, () => semaphore.acquire(options));
-      await clock.advance(10_000);
-      await holder.release();
-      for (const handle of await Promise.all(waiting)) await handle.release();
-      return asked.callCount;
-    };
-    const plain = await callsOf({});
-    start();
+    const asked = stub(backend, 'acquire').callThrough();
     const heard: string[] = [];
     const onWaiting = ({ position, waiting }: QueueProgress): void =>
       void heard.push(`${position} of ${waiting}`);
-    expect(await callsOf({ onWaiting })).to.equal(plain);
+    /** The calls for three requests that wait for ten seconds. */
+    const counts: number[] = [];
+    for (const options of [{}, { onWaiting }]) {
+      asked.resetHistory();
+      const holder = await semaphore.acquire({ permits: 5 });
+      const waiting = [1, 2, 3].map(() => semaphore.acquire(options));
+      await clock.advance(10_000);
+      await holder.release();
+      for (const handle of await Promise.all(waiting)) await handle.release();
+      // Its subscription ends.
+      await clock.advance(11_000);
+      counts.push(asked.callCount);
+    }
+    expect(counts[1]).to.equal(counts[0]);
     expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
   });
 
@@ -197,8 +182,7 @@ describe('an outage while a request waits', () => {
   });
 
   it('is a single warning for any number of keys, and goes to a later listener', async () => {
-    const backend = new StubBackend();
-    const { clock } = backend;
+    const { backend, clock } = stubFixture();
     const tenants = new KeyedSemaphore(backend, { limit: 1, retry: PLAIN });
     backend.onAcquire = () => Promise.reject(refused);
     for (const key of ['a', 'b', 'c']) watch(clock, tenants.acquire(key, 45_000));
