@@ -4,6 +4,8 @@ import type { RedisConnection } from '../../../../../src/backends/redis/connecti
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
 
+export type Kind = 'node-redis' | 'ioredis';
+
 /** A subscriber of either client; a test decides each answer to SUBSCRIBE. */
 class FakeSubscriber extends EventEmitter {
   status = 'ready';
@@ -31,46 +33,26 @@ class FakeSubscriber extends EventEmitter {
   }
 }
 
-/** A client without a server. */
-export class FakeClient {
-  readonly subscribers: FakeSubscriber[] = [];
+/** A client without a server, whose subscribers get the answers of `onSubscribe`. */
+export function fakeClient(
+  kind: Kind,
+  onSubscribe: (count: number) => Promise<void> = () => Promise.resolve(),
+) {
+  const subscribers: FakeSubscriber[] = [];
   /** The options of its copies. */
-  readonly copies: unknown[] = [];
-  readonly connection: RedisConnection;
-  readonly fields: Record<string, unknown>;
-  /** Of its subscribers. */
-  onSubscribe: () => Promise<void> = () => Promise.resolve();
-
-  constructor(kind: Kind) {
-    const run = () => Promise.resolve('reply');
-    const duplicate = (options: unknown): FakeSubscriber => {
-      const subscriber = new FakeSubscriber(() => this.onSubscribe());
-      this.copies.push(options);
-      this.subscribers.push(subscriber);
-      return subscriber;
-    };
-    const own =
-      kind === 'ioredis' ? { evalsha: run, status: 'ready' } : { evalSha: run, isOpen: true };
-    this.fields = { ...own, eval: run, subscribe: run, duplicate };
-    this.connection = connectionTo(kind, this.fields);
-  }
-
-  /** A subscription of it, with its reports. */
-  subscribe() {
-    const told = collected();
-    const subscription = this.connection.subscribe?.('p:inbox:c', told.events);
-    return { ...told, close: async () => subscription?.close() };
-  }
-
-  /** Of the subscription. */
-  get subscriber(): FakeSubscriber {
-    const [subscriber] = this.subscribers;
-    if (subscriber === undefined) throw new Error('there is no subscription');
-    return subscriber;
-  }
+  const copies: unknown[] = [];
+  const run = () => Promise.resolve('reply');
+  const duplicate = (options: unknown): FakeSubscriber => {
+    copies.push(options);
+    const count = subscribers.push(new FakeSubscriber(() => onSubscribe(count)));
+    return subscribers[count - 1] as FakeSubscriber;
+  };
+  const own =
+    kind === 'ioredis' ? { evalsha: run, status: 'ready' } : { evalSha: run, isOpen: true };
+  const fields: Record<string, unknown> = { ...own, eval: run, subscribe: run, duplicate };
+  const connection = connectionTo(kind, fields);
+  return { subscribers, copies, fields, connection, subscribe: () => subscription(connection) };
 }
-
-export type Kind = 'node-redis' | 'ioredis';
 
 /** The connection that a client with just these fields gets. */
 export function connectionTo(kind: Kind, fields: object): RedisConnection {
@@ -78,15 +60,11 @@ export function connectionTo(kind: Kind, fields: object): RedisConnection {
   return connection(fields as never);
 }
 
-/** Notes the reports of a subscription. */
-export function collected() {
-  const messages: string[] = [];
-  const health: boolean[] = [];
-  const failures: string[] = [];
-  const events = {
-    onMessage: (message: string): void => void messages.push(message),
-    onHealth: (healthy: boolean): void => void health.push(healthy),
-    onFailed: (): void => void failures.push('failed'),
-  };
-  return { messages, health, failures, events };
+/** Subscribes, and notes messages, changes of health and a failure. */
+export function subscription(connection: RedisConnection) {
+  const told: (string | boolean)[] = [];
+  const note = (what: string | boolean): void => void told.push(what);
+  const events = { onMessage: note, onHealth: note, onFailed: () => note('failed') };
+  const subscribed = connection.subscribe?.('p:inbox:c', events);
+  return { told, close: async () => subscribed?.close() };
 }
