@@ -3,7 +3,7 @@ import { fake } from 'sinon';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
-import { reasonOf } from '../support/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
 import { later, stubFixture } from './stub-fixture.js';
 
@@ -29,14 +29,13 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   it('reject where the backend cannot do it', async () => {
     const { semaphore: plain } = stubFixture();
-    for (const [method, run] of Object.entries<() => Promise<unknown>>({
-      setLimit: () => plain.setLimit(2),
-      addPermits: () => plain.addPermits(2),
-      adopt: () => plain.adopt(HANDED_OVER),
-      revoke: () => plain.revoke('other.1'),
-    })) {
-      const error = await reasonOf(run());
-      expect(error, method).to.be.instanceOf(BackendError);
+    for (const [method, call] of [
+      ['setLimit', plain.setLimit(2)],
+      ['addPermits', plain.addPermits(2)],
+      ['adopt', plain.adopt(HANDED_OVER)],
+      ['revoke', plain.revoke('other.1')],
+    ] as const) {
+      const error = await errorOf(call, BackendError);
       expect(String(error)).to.include(`this backend has no ${method}`);
     }
   });
@@ -182,7 +181,7 @@ describe('warnings of a semaphore', () => {
       await semaphore.use(() => undefined);
     };
     await useTwice(5);
-    expect(await reasonOf(semaphore.addPermits(-9))).to.be.instanceOf(RangeError);
+    await errorOf(semaphore.addPermits(-9), RangeError);
     await useTwice(6);
     await semaphore.setLimit(6);
     await useTwice(7);
