@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate as turn } from 'node:timers/promises';
 
 import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
-import { StubBackend } from './stub-backend.js';
-import { heldFixture, later, lossesOf } from './stub-fixture.js';
+import { heldFixture, later, lossesOf, stubFixture } from './stub-fixture.js';
 
 describe('a handle', () => {
   it('ignores a late reply to its extension that cannot be read', async () => {
@@ -80,10 +80,8 @@ describe('ending many permits or requests', () => {
     ['deadlines pass', false, (_: Semaphore, clock: ManualClock) => clock.advance(300)],
   ] as const) {
     it(`ends some at a time, and leaves nothing, where ${what}`, async () => {
-      const backend = new StubBackend();
-      const { clock } = backend;
-      const semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000, extendEvery: 0 });
-      backend.onAcquire = (call) => (held ? backend.allGranted(call) : backend.allQueued(call));
+      const { backend, clock, semaphore } = stubFixture({ ttl: 1000, extendEvery: 0 });
+      if (held) backend.onAcquire = (call) => backend.allGranted(call);
       let ended = 0;
       const all = Array.from({ length: MANY }, () => semaphore.acquire(300));
       for (const one of all) one.catch(() => (ended += 1));
@@ -95,17 +93,15 @@ describe('ending many permits or requests', () => {
       // A handle is held until its turn comes.
       expect(handles.filter((handle) => handle.held).length).to.equal(held ? MANY - ended : 0);
       const turns = [ended];
-      const left = (): number => MANY - ended;
-      for (let before = ended; left() > 0; before = ended) {
-        await new Promise((resolve) => setImmediate(resolve));
+      const areLeft = (): boolean => ended < MANY;
+      for (let before = ended; areLeft(); before = ended) {
+        await turn();
         turns.push(ended - before);
       }
       expect(Math.max(...turns)).to.be.at.most(FEW);
       await semaphore.close();
-      const lapsed = what === 'leases run out';
-      await eventually(() => {
-        expect(new Set(backend.givenBack)).to.have.property('size', lapsed ? 0 : MANY);
-      });
+      const left = what === 'leases run out' ? 0 : MANY;
+      await eventually(() => expect(new Set(backend.givenBack)).to.have.property('size', left));
       expect(clock.timers).to.equal(0);
     });
   }
