@@ -2,8 +2,8 @@ import type * as port from '../../src/backends/backend.js';
 import { CLAIM_TIME_MS } from '../../src/backends/protocol.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 
-export interface Noted<Call> {
-  /** Monotonic time of the call. */
+/** A call, and its monotonic time. */
+interface Noted<Call> {
   readonly at: number;
   readonly call: Call;
 }

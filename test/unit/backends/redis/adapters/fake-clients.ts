@@ -7,30 +7,26 @@ import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/
 export type Kind = 'node-redis' | 'ioredis';
 
 /** A subscriber of either client; a test decides each answer to SUBSCRIBE. */
-class FakeSubscriber extends EventEmitter {
-  status = 'ready';
-  ended = 0;
-  readonly subscribe: () => Promise<void>;
+function fakeSubscriber(subscribe: () => Promise<void>): FakeSubscriber {
+  const subscriber = Object.assign(new EventEmitter(), {
+    status: 'ready',
+    ended: 0,
+    subscribe,
+    connect: async () => {},
+    /** Of node-redis. */
+    destroy: () => (subscriber.ended += 1),
+    /** Of ioredis: it returns nothing, and the end comes later. */
+    disconnect: (): void => {
+      subscriber.ended += 1;
+      subscriber.status = 'end';
+      setImmediate(() => subscriber.emit('end'));
+    },
+  });
+  return subscriber;
+}
 
-  constructor(subscribe: () => Promise<void>) {
-    super();
-    this.subscribe = subscribe;
-  }
-
-  async connect(): Promise<void> {}
-
-  /** Of node-redis. */
-  destroy(): void {
-    this.ended += 1;
-  }
-
-  /** Of ioredis: it returns nothing, and the end comes later. */
-  disconnect(): never {
-    this.ended += 1;
-    this.status = 'end';
-    setImmediate(() => this.emit('end'));
-    return undefined as never;
-  }
+interface FakeSubscriber extends EventEmitter {
+  readonly ended: number;
 }
 
 /** A client without a server, whose subscribers get the answers of `onSubscribe`. */
@@ -43,9 +39,10 @@ export function fakeClient(
   const copies: unknown[] = [];
   const run = () => Promise.resolve('reply');
   const duplicate = (options: unknown): FakeSubscriber => {
-    copies.push(options);
-    const count = subscribers.push(new FakeSubscriber(() => onSubscribe(count)));
-    return subscribers[count - 1] as FakeSubscriber;
+    const count = copies.push(options);
+    const subscriber = fakeSubscriber(() => onSubscribe(count));
+    subscribers.push(subscriber);
+    return subscriber;
   };
   const own =
     kind === 'ioredis' ? { evalsha: run, status: 'ready' } : { evalSha: run, isOpen: true };
