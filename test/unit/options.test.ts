@@ -294,10 +294,8 @@ it('ticket ids show client, number and permits; clients differ, and look like no
   for (const client of clients) expect(client).to.match(/^\w[\w-]{11}$/);
   for (const client of ['a', 'A-_9', ...clients.slice(0, 9)]) {
     for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
-      for (const permits of [1, 2, 100_000]) {
-        const id = ticketId(client, number, permits);
-        expect(parseTicketId(id)).to.deep.equal({ client, number, permits });
-      }
+      const known = { client, number, permits: number % 7 || 100_000 };
+      expect(parseTicketId(ticketId(client, number, known.permits))).to.deep.equal(known);
     }
   }
   expect([ticketId('abc', 71, 1), ticketId('abc', 71, 12)]).to.deep.equal(['abc.1z', 'abc.1z.12']);

@@ -144,8 +144,6 @@ async function pass(clock: ManualClock, duration: number): Promise<void> {
 /** XXH64 with seed 0: https://github.com/cespare/xxhash/blob/main/xxhash_test.go, and of "abc". */
 const VECTORS: Readonly<Record<string, bigint>> = {
   '': 0xef46db3751d8e999n,
-  a: 0xd24ec4f1a98c6e5bn,
-  asdf: 0x415872f599cea71en,
   abc: 0x44bc2cf5ad770999n,
   // Exactly 63 bytes, which exercises all code paths.
   'Call me Ishmael. Some years ago--never mind how long precisely-': 0x02a2e85470d6fd96n,
