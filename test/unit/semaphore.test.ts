@@ -42,10 +42,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
 
   it('reject with the cause when every try is late or silent', async () => {
     for (const [answer, why] of [
-      [
-        () => ({ ...backend.reply, late: true }),
-        /^Error: the call reached the server after its dead/,
-      ],
+      [() => ({ ...backend.reply, late: true }), /^Error: the call .* after its deadline/],
       [() => never<never>(), /no reply/],
     ] as const) {
       onSetLimit = answer;
@@ -70,9 +67,8 @@ describe('setLimit, setRate, adopt and revoke', () => {
       throw new Error('ECONNREFUSED');
     };
     backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
-    const calls = [semaphore.setLimit(2), semaphore.setRate(undefined), semaphore.inspect()].map(
-      (call: Promise<unknown>) => watch(clock, call),
-    );
+    const made = [semaphore.setLimit(2), semaphore.setRate(undefined), semaphore.inspect()];
+    const calls = made.map((call: Promise<unknown>) => watch(clock, call));
     await clock.advance(20);
     const triesBefore = tries;
     const closing = watch(clock, semaphore.close());
@@ -103,9 +99,9 @@ describe('setLimit, setRate, adopt and revoke', () => {
     expect(adopted[1]?.notAfter).to.be.closeTo(start + PATIENCE + 10, 0.01);
     expect(adopting.value).to.include({ fencingToken: 7, held: true });
     await backend.clock.advance(9100);
-    expect(backend.extends.map(({ at, call }) => [at >= 10_000, call.ids])).to.deep.equal([
-      [true, [adopted[0]?.newId]],
-    ]);
+    expect(backend.extends).to.have.length(1);
+    expect(backend.extends[0]?.at).to.be.at.least(10_000);
+    expect(backend.extends[0]?.call.ids).to.deep.equal([adopted[0]?.newId]);
     await semaphore.close();
   });
 });

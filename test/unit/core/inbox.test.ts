@@ -82,12 +82,12 @@ describe('a subscription', () => {
       const waiting = acquire(12_000);
       await clock.advance(4999);
       expect([opened, backend.listeners.length]).to.deep.equal([1, 0]);
-      // An unchanged health does not make the polling fast again.
-      expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
       await clock.advance(1);
       expect(opened).to.equal(2);
       works = true;
       await clock.advance(5000);
+      // An unchanged health does not make the polling fast again.
+      expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
       await backend.setHealth(true);
       await backend.push(backend.ids[0] ?? '');
       expect([opened, waiting.at]).to.deep.equal([3, 10_000]);
@@ -116,12 +116,16 @@ describe('a pushed grant', () => {
     expect([backend.acquires.length, backend.extends.length]).to.deep.equal([before, 0]);
   });
 
-  it('has its full ttl soon, also where its holder is to extend it', async () => {
+  it('has its full ttl within its claim time, also where its holder is to extend it and a call is silent', async () => {
     const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000, extendEvery: 0 });
-    void backend.push(id, 400);
-    await clock.advance(60);
-    expect(backend.extends.map(({ at, call }) => [at, call.ids])).to.deep.equal([[50, [id]]]);
-    expect(waiting.value?.expiresIn).to.be.above(29_000);
+    backend.onExtend = (call, index) => (index === 0 ? never() : backend.extended(call));
+    void backend.push(id);
+    await clock.advance(2000);
+    expect(backend.extends.map(({ at, call }) => [at, call.ids])).to.deep.equal([
+      [50, [id]],
+      [50 + 5000 / 4 + PLAIN.min, [id]],
+    ]);
+    expect(waiting.value?.expiresIn).to.be.above(28_000);
   });
 });
 
