@@ -44,6 +44,7 @@ describe('a subscription', () => {
     acquire(100);
     await clock.advance(200);
     await backend.setHealth(true);
+    await new Semaphore(backend, 'idle', { limit: 1 }).close();
     await clock.advance(14_000);
     acquire(100);
     const schedule = spy(clock, 'schedule');
