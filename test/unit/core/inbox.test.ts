@@ -117,7 +117,7 @@ describe('a pushed grant', () => {
     expect([backend.acquires.length, backend.extends.length]).to.deep.equal([before, 0]);
   });
 
-  it('has its full ttl within its claim time, also where its holder is to extend it and a call is silent', async () => {
+  it('has its full ttl within its claim time, also where its holder extends it and a call is silent', async () => {
     const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000, extendEvery: 0 });
     backend.onExtend = (call, index) => (index === 0 ? never() : backend.extended(call));
     void backend.push(id);
