@@ -88,7 +88,7 @@ describe('a subscription', () => {
       works = true;
       await clock.advance(5000);
       // An unchanged health does not make the polling fast again.
-      expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
+      expect([...new Set(gaps(backend.tries).slice(6))]).to.deep.equal([200]);
       await backend.setHealth(true);
       await backend.push(backend.ids[0] ?? '');
       expect([opened, waiting.at]).to.deep.equal([3, 10_000]);
