@@ -56,46 +56,45 @@ describe('a callback of the user', () => {
     expect(unhandled).to.deep.equal([]);
   }
 
-  for (const [way, make] of Object.entries(WAYS)) {
-    for (const thrown of THROWN) {
-      const title = `${way} with ${String(thrown)}`;
+  const cases = Object.entries(WAYS).flatMap(([way, make]) =>
+    THROWN.map((thrown) => ({ way, thrown, fail: make(thrown) })),
+  );
+  for (const { way, thrown, fail } of cases) {
+    it(`as onWaiting or fn of use ${way} with ${String(thrown)} rejects the call, which leaves nothing`, async () => {
+      const holder = await semaphore.acquire();
+      const reason = await reasonOf(semaphore.acquire({ onWaiting: fail }));
+      if (thrown === undefined) expect(reason).to.be.instanceOf(Error);
+      else expect(reason).to.equal(thrown);
+      await holder.release();
+      expect(await reasonOf(semaphore.use(fail))).to.equal(thrown);
+      expect(await reasonOf(semaphore.tryUse(fail))).to.equal(thrown);
+      await expectNothingBroken();
+    });
 
-      it(`as onWaiting or fn of use ${title} rejects the call, which leaves nothing`, async () => {
-        const holder = await semaphore.acquire();
-        const reason = await reasonOf(semaphore.acquire({ onWaiting: make(thrown) }));
-        if (thrown === undefined) expect(reason).to.be.instanceOf(Error);
-        else expect(reason).to.equal(thrown);
-        await holder.release();
-        expect(await reasonOf(semaphore.use(make(thrown)))).to.equal(thrown);
-        expect(await reasonOf(semaphore.tryUse(make(thrown)))).to.equal(thrown);
-        await expectNothingBroken();
+    it(`as a listener ${way} with ${String(thrown)} stays the user's own error, and every other part continues`, async () => {
+      const heard: string[] = [];
+      const own: () => unknown = fail;
+      semaphore.on('warning', own);
+      const election = new Election(backend, 'leader').on('leader', own);
+      const uncaught = await uncaughtDuring(async () => {
+        const handle = await semaphore.acquire();
+        handle.on('lost', own).on('lost', () => void heard.push('lost'));
+        handle.on('released', own).on('released', () => void heard.push('released'));
+        await semaphore.revoke(handle.id);
+        expect(await handle.release()).to.equal(false);
+        // A permit that is lost without a look is a warning.
+        await semaphore.use(({ id }) => semaphore.revoke(id));
+        await election.campaign();
+        await turn();
       });
-
-      it(`as a listener ${title} stays the user's own error, and every other part continues`, async () => {
-        const heard: string[] = [];
-        const own: () => unknown = make(thrown);
-        semaphore.on('warning', own);
-        const election = new Election(backend, 'leader').on('leader', own);
-        const uncaught = await uncaughtDuring(async () => {
-          const handle = await semaphore.acquire();
-          handle.on('lost', own).on('lost', () => void heard.push('lost'));
-          handle.on('released', own).on('released', () => void heard.push('released'));
-          await semaphore.revoke(handle.id);
-          expect(await handle.release()).to.equal(false);
-          // A permit that is lost without a look is a warning.
-          await semaphore.use(({ id }) => semaphore.revoke(id));
-          await election.campaign();
-          await turn();
-        });
-        expect(heard).to.deep.equal(['lost', 'released']);
-        const four = Array(4).fill(thrown);
-        expect(uncaught).to.deep.equal(way === 'throws' ? four : []);
-        expect(unhandled.splice(0)).to.deep.equal(way.startsWith('rejects') ? four : []);
-        semaphore.removeAllListeners();
-        await election.close();
-        await expectNothingBroken();
-      });
-    }
+      expect(heard).to.deep.equal(['lost', 'released']);
+      const four = Array(4).fill(thrown);
+      expect(uncaught).to.deep.equal(way === 'throws' ? four : []);
+      expect(unhandled.splice(0)).to.deep.equal(way.startsWith('rejects') ? four : []);
+      semaphore.removeAllListeners();
+      await election.close();
+      await expectNothingBroken();
+    });
   }
 
   it('as onWaiting that rejects when the wait is over changes nothing', async () => {

@@ -4,9 +4,11 @@ import { EventEmitter, on, once } from 'node:events';
 import type { Handle } from '../../src/index.js';
 import { ManualClock, Semaphore } from '../../src/index.js';
 import { EmitterOnDemand } from '../../src/events.js';
+import { reasonOf } from '../support/rejection.js';
 import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
-import { StubBackend } from './stub-backend.js';
+import type { StubBackend } from './stub-backend.js';
+import { granting, pushing } from './stub-fixture.js';
 
 describe('a handle without a reference', () => {
   let backend: StubBackend;
@@ -14,27 +16,26 @@ describe('a handle without a reference', () => {
   let round = 0;
 
   beforeEach(() => {
-    backend = new StubBackend();
-    backend.onAcquire = (call) => backend.allGranted(call);
+    backend = granting();
     round += 1;
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
   /** A look at a handle before or after its first extension, which ends all other references. */
-  async function dropped<T>(
-    look: (handle: Handle) => T,
-    wait = 400,
-  ): Promise<[WeakRef<Handle>, T]> {
+  async function dropped<T>(look: (handle: Handle) => T, wait = 400): Promise<T> {
     const handle = await semaphore.acquire();
     await backend.clock.advance(wait);
     const seen = look(handle);
     await backend.clock.advance(800 - wait);
-    return [new WeakRef(handle), seen];
+    return seen;
   }
 
-  async function warningsOf(look: (handle: Handle) => unknown): Promise<number> {
+  async function warningsOf(look: (handle: Handle) => void): Promise<number> {
     const warnings = await warningsDuring(async () => {
-      const [ref] = await dropped(look);
+      const ref = await dropped((handle) => {
+        look(handle);
+        return new WeakRef(handle);
+      });
       await collectUntil(() => ref.deref() === undefined);
       // The listener of a collection is called later.
       await collectOften();
@@ -52,9 +53,8 @@ describe('a handle without a reference', () => {
     expect(looked).to.equal(1);
     backend.extends.splice(0);
     await backend.clock.advance(5000);
-    expect(new Set(backend.extends.flatMap(({ call }) => call.ids))).to.deep.equal(
-      new Set([kept.id]),
-    );
+    const extended = new Set(backend.extends.flatMap(({ call }) => call.ids));
+    expect([...extended]).to.deep.equal([kept.id]);
   });
 
   it('gives no warning when it was lost before', async () => {
@@ -66,7 +66,7 @@ describe('a handle without a reference', () => {
     const reasons: string[] = [];
     for (const wait of [0, 400])
       await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)), wait);
-    const [, signal] = await dropped((handle) => handle.signal);
+    const signal = await dropped((handle) => handle.signal);
     await collectOften();
     backend.onExtend = (call) => backend.extended(call, false);
     await backend.clock.advance(1000);
@@ -74,39 +74,35 @@ describe('a handle without a reference', () => {
   });
 });
 
-describe('unused objects take no memory', () => {
-  it('a prefix and a clock are collected', async () => {
-    const backend = new StubBackend({ pushes: true });
-    const gone: WeakRef<object>[] = [];
-    const note = <T extends object>(object: T): T => {
-      gone.push(new WeakRef(object));
-      return object;
-    };
-    // The stub's list of listeners would keep them.
-    backend.listen = (_client, _prefix, listener) => {
-      note(listener);
-      // The end of a client may give a value.
-      const end: Promise<unknown> = Promise.resolve(note({}));
-      return { close: () => end as Promise<void> };
-    };
-    for (const prefix of ['one', 'two']) await waitInVain(backend, prefix);
-    const useOnce = (clock: ManualClock) => new Semaphore(backend, 'jobs', { limit: 1, clock });
-    expect(useOnce(note(new ManualClock())).limit).to.equal(1);
-    expect(gone).to.have.length(5);
-    await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
-  });
-
-  async function waitInVain(backend: StubBackend, prefix: string): Promise<void> {
+it('a prefix and a clock that are used no more are collected', async () => {
+  const backend = pushing();
+  const gone: WeakRef<object>[] = [];
+  const note = <T extends object>(object: T): T => {
+    gone.push(new WeakRef(object));
+    return object;
+  };
+  // The stub's list of listeners would keep them.
+  backend.listen = (_client, _prefix, listener) => {
+    note(listener);
+    // The end of a client may give a value.
+    const end: Promise<unknown> = Promise.resolve(note({}));
+    return { close: () => end as Promise<void> };
+  };
+  const waitInVain = async (prefix: string): Promise<void> => {
     const semaphore = new Semaphore(backend, 'jobs', { limit: 1, prefix });
-    const refused = semaphore.acquire(1000).catch(() => undefined);
+    const refused = reasonOf(semaphore.acquire(1000));
     await backend.clock.advance(0);
     await semaphore.close();
     await refused;
     // Timers would keep it, too.
     await backend.clock.advance(60_000);
-    backend.acquires.length = 0;
-    backend.releases.length = 0;
-  }
+    for (const noted of [backend.acquires, backend.releases]) noted.length = 0;
+  };
+  for (const prefix of ['one', 'two']) await waitInVain(prefix);
+  const useOnce = (clock: ManualClock) => new Semaphore(backend, 'jobs', { limit: 1, clock });
+  expect(useOnce(note(new ManualClock())).limit).to.equal(1);
+  expect(gone).to.have.length(5);
+  await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
 });
 
 it('a handle is an emitter of Node, though it makes room only when a listener comes', async () => {

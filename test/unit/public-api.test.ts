@@ -3,24 +3,6 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 import * as api from '../../src/index.js';
-import {
-  type AcquireOptions,
-  acquireAll,
-  Election,
-  type Handle,
-  type HandleLike,
-  KeyedMutex,
-  KeyedSemaphore,
-  listSemaphores,
-  MemoryBackend,
-  Mutex,
-  quorum,
-  ReadWriteLock,
-  type RetryOptions,
-  Semaphore,
-  type SemaphoreLike,
-  type SemaphoreOptions,
-} from '../../src/index.js';
 import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
 import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
 import { webView, type WebViewOptions } from '../../src/web/index.js';
@@ -38,12 +20,12 @@ function unset<S extends string>(names: S): Record<Words<S>, undefined> {
   return Object.fromEntries(entries) as Record<Words<S>, undefined>;
 }
 
-const retry: Record<keyof RetryOptions, undefined> = unset('min max factor jitter');
+const retry: Record<keyof api.RetryOptions, undefined> = unset('min max factor jitter');
 const options = {
   ...unset('ttl extendEvery prefix label replicas maxWaiting rate budgets groupLimit keeper clock'),
   retry,
-} satisfies Record<keyof Omit<SemaphoreOptions, 'limit'>, object | undefined>;
-const acquire: Record<keyof AcquireOptions, undefined> = unset(
+} satisfies Record<keyof Omit<api.SemaphoreOptions, 'limit'>, object | undefined>;
+const acquire: Record<keyof api.AcquireOptions, undefined> = unset(
   'timeout signal permits group weight priority cost onWaiting',
 );
 const view: Record<keyof WebViewOptions, undefined> = unset(
@@ -60,11 +42,11 @@ type Fake<Like, Names extends string> = Pick<
   (Words<Names> | typeof Symbol.asyncDispose) & keyof Like
 >;
 type FakeHandle = Fake<
-  HandleLike,
+  api.HandleLike,
   'id name slot slots fencingToken signal held expiresIn assertHeld extend release toJSON on'
 >;
 type FakeSemaphore = Fake<
-  SemaphoreLike,
+  api.SemaphoreLike,
   'name limit acquire tryAcquire use tryUse inspect setLimit addPermits setRate revoke close'
 >;
 
@@ -74,26 +56,26 @@ describe('the public API', () => {
   });
 
   it('takes undefined for each optional option', async () => {
-    const backend = new MemoryBackend({ clock: undefined });
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1, ...options });
+    const backend = new api.MemoryBackend({ clock: undefined });
+    const semaphore = new api.Semaphore(backend, 'jobs', { limit: 1, ...options });
     await (await semaphore.acquire(acquire)).release();
     await (await semaphore.tryAcquire({ permits: undefined }))?.release();
     await semaphore.setRate({ permits: 5, per: 1000, burst: undefined });
     await semaphore.close({ drain: undefined });
     const named = { name: undefined, ...options };
     const locks = [
-      new Mutex(backend, 'mutex', options),
-      new KeyedMutex(backend, { ...named, stripes: undefined }),
-      new KeyedSemaphore(backend, { ...named, limit: 2 }),
-      new ReadWriteLock(backend, 'files', { ...options, limit: undefined }),
-      new Election(backend, 'leader', { ...options, again: undefined }),
+      new api.Mutex(backend, 'mutex', options),
+      new api.KeyedMutex(backend, { ...named, stripes: undefined }),
+      new api.KeyedSemaphore(backend, { ...named, limit: 2 }),
+      new api.ReadWriteLock(backend, 'files', { ...options, limit: undefined }),
+      new api.Election(backend, 'leader', { ...options, again: undefined }),
     ];
-    await (await acquireAll([], { timeout: undefined, signal: undefined })).release();
+    await (await api.acquireAll([], { timeout: undefined, signal: undefined })).release();
     for (const lock of locks) await lock.close();
     const names: string[] = [];
-    for await (const name of listSemaphores(backend, { prefix: undefined })) names.push(name);
+    for await (const name of api.listSemaphores(backend, { prefix: undefined })) names.push(name);
     expect(names).to.deep.equal(['jobs']);
-    expect(() => quorum({}, { lists: undefined, otherSet: undefined })).to.throw(RangeError);
+    expect(() => api.quorum({}, { lists: undefined, otherSet: undefined })).to.throw(RangeError);
     expect((await webView(backend, view)(new Request('http://localhost/'))).status).to.equal(200);
     expect(() => new Keeper(keeper)).to.throw('expected one of ioredis, redis and module');
     instrument(telemetry)();
@@ -120,18 +102,18 @@ describe('the public API', () => {
   it('has interfaces that its own classes and the fake of a user implement', async () => {
     // A further member of an interface does not compile here, and would break fakes; nor does a
     // public constructor of handles, which only semaphores make.
-    type IsPublic = typeof Handle extends new (...args: never[]) => unknown ? true : false;
+    type IsPublic = typeof api.Handle extends new (...args: never[]) => unknown ? true : false;
     const isPublic: IsPublic = false;
-    const faked = (fake: FakeSemaphore): SemaphoreLike => fake;
-    const held = ({ held: isHeld }: HandleLike): boolean => isHeld;
-    const semaphore = faked(new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 }));
+    const faked = (fake: FakeSemaphore): api.SemaphoreLike => fake;
+    const held = ({ held: isHeld }: api.HandleLike): boolean => isHeld;
+    const semaphore = faked(new api.Semaphore(new api.MemoryBackend(), 'jobs', { limit: 1 }));
     expect(await semaphore.use((handle: FakeHandle) => held(handle))).to.equal(!isPublic);
     await semaphore.close();
   });
 
   it('shows a semaphore and a handle by their main fields', async () => {
     const clock = new api.ManualClock();
-    const semaphore = new Mutex(new MemoryBackend({ clock }), 'jobs');
+    const semaphore = new api.Mutex(new api.MemoryBackend({ clock }), 'jobs');
     const handle = await semaphore.acquire();
     expect(inspect([semaphore, handle], { breakLength: Infinity })).to.match(
       /^\[ Mutex { name: 'jobs', limit: 1 }, Handle { name: 'jobs', held: true, slot: 0, expiresIn: [\d.]+ } ]$/,
@@ -142,7 +124,7 @@ describe('the public API', () => {
   });
 
   it('refuses a listener for an event of handles on a semaphore', () => {
-    const semaphore = new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 });
+    const semaphore = new api.Semaphore(new api.MemoryBackend(), 'jobs', { limit: 1 });
     const listen = (event: string) => () => semaphore.once(event as 'warning', () => {});
     for (const event of ['lost', 'released']) {
       const message = `event: expected warning (${event} is an event of a handle), got '${event}'`;

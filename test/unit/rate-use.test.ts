@@ -22,24 +22,19 @@ async function work(options: SemaphoreOptions, crew: Crew) {
   const memory = new MemoryBackend({ clock });
   const uses: number[] = [];
   let [calls, held, peak] = [0, 0, 0];
-  const counted = <C, R>(call: (all: readonly C[]) => R) => {
-    return (all: readonly C[]): R => {
-      calls += 1;
-      return call(all);
-    };
-  };
-  const extend: Backend['extend'] = (all) => memory.extend(all);
   /** A process has its own name, its own queue and its own inbox. */
-  const processOn = (): Backend => ({
-    clock,
-    acquire: counted((all) => memory.acquire(all)),
-    extend: ignoresExtensions ? extend : counted(extend),
-    release: counted((all) => memory.release(all)),
-    setRate: (call) => memory.setRate(call),
-    setGroupLimit: (call) => memory.setGroupLimit(call),
-    inspect: (call) => memory.inspect(call),
-    listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
-  });
+  const processOn = (): Backend =>
+    new Proxy(memory, {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(memory, name, memory);
+        if (typeof value !== 'function') return value;
+        const isCounted = name === 'acquire' || name === 'release';
+        return (...given: unknown[]): unknown => {
+          if (isCounted || (name === 'extend' && !ignoresExtensions)) calls += 1;
+          return Reflect.apply(value, memory, given);
+        };
+      },
+    });
   const until = clock.monotonic() + minutes * MINUTE;
   const call = async (semaphore: Semaphore, process: number): Promise<void> => {
     while (clock.monotonic() < until) {

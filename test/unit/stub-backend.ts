@@ -1,82 +1,60 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  Backend,
-  EndedTicket,
-  ExtendCall,
-  ExtendReply,
-  GrantListener,
-  InspectCall,
-  InspectReply,
-  Listening,
-  PushedGrant,
-  ReleaseCall,
-  ReleaseReply,
-} from '../../src/backends/backend.js';
+import type * as port from '../../src/backends/backend.js';
 import { CLAIM_TIME_MS } from '../../src/backends/protocol.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 
-export interface Noted<Call> {
-  /** Monotonic time of the call. */
+/** A call, and its monotonic time. */
+interface Noted<Call> {
   readonly at: number;
   readonly call: Call;
 }
 
 type Answer<Call, Reply> = (call: Call, index: number) => Reply | Promise<Reply>;
 
-/** From the local clock to the clock of the stub's server. */
-const OFFSET = 5_000_000;
-
 /** A test decides each answer; by default, no permit is ever free, and tickets live. */
-export class StubBackend implements Backend {
+export class StubBackend implements port.Backend {
   readonly clock: ManualClock = new ManualClock(1_700_000_000_000);
-  readonly acquires: Noted<AcquireCall>[] = [];
-  readonly extends: Noted<ExtendCall>[] = [];
-  readonly releases: Noted<ReleaseCall>[] = [];
+  readonly acquires: Noted<port.AcquireCall>[] = [];
+  readonly extends: Noted<port.ExtendCall>[] = [];
+  readonly releases: Noted<port.ReleaseCall>[] = [];
   /** Calls of the port; a call may name several semaphores. */
   readonly portCalls = { acquire: 0, extend: 0, release: 0 };
-  readonly listeners: GrantListener[] = [];
+  readonly listeners: port.GrantListener[] = [];
   closedListeners = 0;
   isRetryable?: (error: unknown) => boolean = () => true;
-  listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
+  listen?: NonNullable<port.Backend['listen']>;
   #arrivals = 0;
   #tokens = 0;
-  #pushed: PushedGrant | undefined;
-  readonly #names = new Map<string, string>();
 
   constructor(options: { pushes: boolean } = { pushes: false }) {
     if (options.pushes) this.listen = (_client, _prefix, listener) => this.#listen(listener);
   }
 
-  onAcquire: Answer<AcquireCall, AcquireReply> = (call) => this.allQueued(call);
-  onExtend: Answer<ExtendCall, ExtendReply> = (call) => this.extended(call);
-  onRelease: Answer<ReleaseCall, ReleaseReply> = (call) => this.released(call);
-  onInspect: (call: InspectCall) => Promise<InspectReply> = () => never();
+  onAcquire: Answer<port.AcquireCall, port.AcquireReply> = (call) => this.allQueued(call);
+  onExtend: Answer<port.ExtendCall, port.ExtendReply> = (call) => this.extended(call);
+  onRelease: Answer<port.ReleaseCall, port.ReleaseReply> = (call) => this.released(call);
+  onInspect: (call: port.InspectCall) => Promise<port.InspectReply> = () => never();
 
-  get serverTime(): number {
-    return this.clock.monotonic() + OFFSET;
+  /** A reply that says nothing. The clock of the server is not the clock of the process. */
+  get reply(): port.Reply {
+    return { serverTime: this.clock.monotonic() + 5_000_000, grants: [] };
   }
 
-  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+  acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
     this.portCalls.acquire += 1;
-    const copies = calls.map((call) => {
-      // Copies, because requests get their place later.
-      const requests = call.requests.map(({ id, permits, wait, arrival }) => {
-        this.#names.set(id, call.key.name);
-        return { id, permits, wait, arrival };
-      });
-      return { ...call, requests };
-    });
+    // Copies, because requests get their place later.
+    const copyOf = ({ id, permits, wait, arrival }: port.TicketRequest) => {
+      return { id, permits, wait, arrival };
+    };
+    const copies = calls.map((call) => ({ ...call, requests: call.requests.map(copyOf) }));
     return this.#answers(copies, this.acquires, (call, index) => this.onAcquire(call, index));
   }
 
-  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
     this.portCalls.extend += 1;
     return this.#answers(calls, this.extends, (call, index) => this.onExtend(call, index));
   }
 
-  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
     this.portCalls.release += 1;
     return this.#answers(calls, this.releases, (call, index) => this.onRelease(call, index));
   }
@@ -86,7 +64,7 @@ export class StubBackend implements Backend {
     return Promise.all(calls.map(async (call) => answer(call, noted.push({ at, call }) - 1)));
   }
 
-  inspect(call: InspectCall): Promise<InspectReply> {
+  inspect(call: port.InspectCall): Promise<port.InspectReply> {
     return this.onInspect(call);
   }
 
@@ -105,78 +83,67 @@ export class StubBackend implements Backend {
     return this.releases.flatMap(({ call }) => [...call.ids]);
   }
 
-  allQueued(call: AcquireCall, askAgainAt?: number): AcquireReply {
-    return this.verdicts(call, () => this.queued(), askAgainAt);
+  allQueued(call: port.AcquireCall): port.AcquireReply {
+    return this.verdicts(call, () => ({ kind: 'queued', arrival: (this.#arrivals += 1) }));
   }
 
-  allGranted(call: AcquireCall): AcquireReply {
+  allGranted(call: port.AcquireCall): port.AcquireReply {
     return this.verdicts(call, () => this.granted());
   }
 
-  verdicts(
-    call: AcquireCall,
-    verdictOf: (request: AcquireCall['requests'][number]) => AcquireVerdict,
-    askAgainAt?: number,
-  ): AcquireReply {
-    const verdicts = call.requests.map(verdictOf);
-    return { serverTime: this.serverTime, grants: [], askAgainAt, verdicts };
+  verdicts(call: port.AcquireCall, verdictOf: () => port.AcquireVerdict): port.AcquireReply {
+    return { ...this.reply, askAgainAt: undefined, verdicts: call.requests.map(verdictOf) };
   }
 
-  queued(): AcquireVerdict {
-    this.#arrivals += 1;
-    return { kind: 'queued', arrival: this.#arrivals };
+  granted(): port.AcquireVerdict {
+    return { kind: 'granted', fencingToken: (this.#tokens += 1), slots: [0] };
   }
 
-  granted(): AcquireVerdict {
-    this.#tokens += 1;
-    return { kind: 'granted', fencingToken: this.#tokens, slots: [0] };
+  extended({ ids }: port.ExtendCall, all = true): port.ExtendReply {
+    return { ...this.reply, extended: ids.map(() => all) };
   }
 
-  extended(call: ExtendCall, all = true): ExtendReply {
-    return { serverTime: this.serverTime, grants: [], extended: call.ids.map(() => all) };
-  }
-
-  released(call: ReleaseCall, all = true): ReleaseReply {
-    return { serverTime: this.serverTime, grants: [], released: call.ids.map(() => all) };
+  released({ ids }: port.ReleaseCall, all = true): port.ReleaseReply {
+    return { ...this.reply, released: ids.map(() => all) };
   }
 
   /** Pushes a grant of this id that expires in `life` milliseconds. */
-  push(id: string, life = CLAIM_TIME_MS): void {
-    this.#tokens += 1;
-    const expiresAt = this.serverTime + life;
-    this.#pushed = { id, fencingToken: this.#tokens, slots: [0], expiresAt };
-    this.pushAgain();
+  push(id: string, life = CLAIM_TIME_MS, token = (this.#tokens += 1)): Promise<void> {
+    const expiresAt = this.reply.serverTime + life;
+    const grants = [{ id, fencingToken: token, slots: [0], expiresAt }];
+    return this.#tell((listener) => listener.onGrants(grants, this.#nameOf(id)));
   }
 
-  /** Says that a ticket was taken away. */
-  endTicket(id: string, reason: EndedTicket['reason']): void {
-    for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#nameOf(id));
+  /** Says that a ticket was revoked. */
+  sayRevoked(id: string): Promise<void> {
+    return this.#tell((listener) =>
+      listener.onEnded?.([{ id, reason: 'revoked' }], this.#nameOf(id)),
+    );
   }
 
-  /** The last push, once more. */
-  pushAgain(): void {
-    const grants = this.#pushed === undefined ? [] : [this.#pushed];
-    for (const listener of this.listeners) listener.onGrants(grants, this.#nameOf(grants[0]?.id));
+  setHealth(healthy: boolean): Promise<void> {
+    return this.#tell((listener) => listener.onHealth(healthy));
+  }
+
+  /** Resolves when everything that the message sets off has happened. */
+  #tell(tell: (listener: port.GrantListener) => void): Promise<void> {
+    for (const listener of this.listeners) tell(listener);
+    return this.clock.advance(0);
   }
 
   /** The name of the semaphore whose request has this id. */
-  #nameOf(id: string | undefined): string {
-    return this.#names.get(id ?? '') ?? '';
+  #nameOf(id: string): string {
+    const asked = this.acquires.find(({ call }) => call.requests.some((one) => one.id === id));
+    return asked?.call.key.name ?? '';
   }
 
-  setHealth(healthy: boolean): void {
-    for (const listener of this.listeners) listener.onHealth(healthy);
-  }
-
-  #listen(listener: GrantListener): Listening {
+  #listen(listener: port.GrantListener): port.Listening {
     this.listeners.push(listener);
-    return {
-      close: () => {
-        this.listeners.splice(this.listeners.indexOf(listener), 1);
-        this.closedListeners += 1;
-        return Promise.resolve();
-      },
+    const close = async (): Promise<void> => {
+      this.listeners.splice(this.listeners.indexOf(listener), 1);
+      this.closedListeners += 1;
     };
+    return { close };
   }
 }
 

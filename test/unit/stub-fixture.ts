@@ -1,4 +1,3 @@
-import type { AcquireCall, AcquireReply } from '../../src/backends/backend.js';
 import type { AcquireOptions, Handle, HandleLostError } from '../../src/index.js';
 import { type ManualClock, Semaphore, type SemaphoreOptions } from '../../src/index.js';
 import { StubBackend, watch, type Watched } from './stub-backend.js';
@@ -7,6 +6,13 @@ export const PLAIN = { min: 10, max: 200, factor: 2, jitter: false };
 
 export function pushing(): StubBackend {
   return new StubBackend({ pushes: true });
+}
+
+/** A stub that grants every request. */
+export function granting(): StubBackend {
+  const backend = new StubBackend();
+  backend.onAcquire = (call) => backend.allGranted(call);
+  return backend;
 }
 
 /** A semaphore on a stub that queues every request. */
@@ -18,7 +24,13 @@ export function stubFixture(
   const semaphore = new Semaphore(backend, 'jobs', { limit: 10_000, retry: PLAIN, ...options });
   const acquire = (given?: number | AcquireOptions): Watched<Handle> =>
     watch(clock, semaphore.acquire(given));
-  return { backend, clock, semaphore, acquire };
+  /** A request whose first call is answered. */
+  const asked = async (given?: number | AcquireOptions): Promise<Watched<Handle>> => {
+    const waiting = acquire(given);
+    await clock.advance(0);
+    return waiting;
+  };
+  return { backend, clock, semaphore, acquire, asked };
 }
 
 /** Such a semaphore, and a permit that it holds. */
@@ -37,11 +49,9 @@ export async function heldFixture(
 /** Such a semaphore with a subscription that works, and a request that waits. */
 export async function listeningFixture(options: Partial<SemaphoreOptions> = {}) {
   const fixture = stubFixture(options, pushing());
-  const { backend, clock, acquire } = fixture;
-  const waiting = acquire();
-  await clock.advance(0);
-  backend.setHealth(true);
-  await clock.advance(0);
+  const { backend, asked } = fixture;
+  const waiting = await asked();
+  await backend.setHealth(true);
   return { ...fixture, waiting, id: backend.ids[0] ?? '' };
 }
 
@@ -68,17 +78,4 @@ export function later<T>() {
     reject = onError;
   });
   return { promise, resolve, reject };
-}
-
-/** The first call is answered when the test says so, the others by `then`. */
-export function firstCallLate(
-  backend: StubBackend,
-  then: (call: AcquireCall) => AcquireReply | Promise<AcquireReply>,
-) {
-  const { promise, resolve } = later<AcquireReply>();
-  backend.onAcquire = (call, index) => (index === 0 ? promise : then(call));
-  return (reply: (call: AcquireCall) => AcquireReply): void => {
-    const first = backend.acquires[0]?.call;
-    if (first !== undefined) resolve(reply(first));
-  };
 }

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { ExtendReply } from '../../../src/backends/backend.js';
 import { UnfitServerError } from '../../../src/backends/unfit-server.js';
 import { BackendError, HandleLostError } from '../../../src/index.js';
+import { reasonOf } from '../../support/rejection.js';
 import { never, watch } from '../stub-backend.js';
 import { heldFixture, later, lossesOf } from '../stub-fixture.js';
 
@@ -45,14 +46,13 @@ describe('extending', () => {
 
   it('on demand does not take the word of a call that was sent before', async () => {
     const { backend, clock, handle } = await heldFixture();
-    const reply = later<void>();
-    backend.onExtend = (call) => reply.promise.then(() => backend.extended(call, true));
+    const gate = later<void>();
+    backend.onExtend = (call, index) =>
+      gate.promise.then(() => backend.extended(call, index === 0));
     await clock.advance(1000);
-    const extending = watch(clock, handle.extend());
-    backend.onExtend = (call) => backend.extended(call, false);
-    reply.resolve();
-    await clock.advance(0);
-    expect(extending.error).to.be.instanceOf(HandleLostError);
+    const extending = reasonOf(handle.extend());
+    gate.resolve();
+    expect(await extending).to.be.instanceOf(HandleLostError);
     expect(backend.extends).to.have.length(2);
   });
 
@@ -117,17 +117,18 @@ describe('extending', () => {
     const gate = later<void>();
     backend.onExtend = (call) => gate.promise.then(() => backend.extended(call, false));
     const other = await semaphore.acquire();
-    const atOnce = watch(clock, other.extend());
+    const atOnce = reasonOf(other.extend());
     await other.release();
     await clock.advance(1000);
     expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id]]);
-    const underWay = watch(clock, handle.extend());
+    const underWay = reasonOf(handle.extend());
     expect(await handle.release()).to.equal(true);
-    const after = watch(clock, handle.extend());
+    for (const extending of [atOnce, underWay, reasonOf(handle.extend())])
+      expect(await extending)
+        .to.be.instanceOf(HandleLostError)
+        .and.include({ reason: 'released' });
     gate.resolve();
     await clock.advance(30_000);
-    for (const { error } of [atOnce, underWay, after])
-      expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'released');
     expect([losses, backend.extends.length, clock.timers]).to.deep.equal([[], 1, 0]);
   });
 });

@@ -1,14 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 
-import type { ElectionWarning, Handle } from '../../../src/index.js';
-import {
-  ClosedError,
-  Election,
-  HandleLostError,
-  ManualClock,
-  MemoryBackend,
-} from '../../../src/index.js';
+import type { ElectionWarning } from '../../../src/index.js';
+import { ClosedError, Election, HandleLostError } from '../../../src/index.js';
+import { ManualClock, MemoryBackend } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { StubBackend } from '../stub-backend.js';
 
@@ -23,34 +18,31 @@ describe('an election', () => {
     backend = new MemoryBackend({ clock });
   });
 
-  /** A candidate, with the tokens of the terms that its `leader` event has reported. */
-  function candidate(again = false): { election: Election; tokens: number[] } {
-    const election = new Election(backend, name, { again, ttl: 1000 });
+  /** A candidate, and the tokens of the terms that its `leader` event has reported. */
+  function candidate(again = false): [Election, number[]] {
     const tokens: number[] = [];
-    election.on('leader', ({ fencingToken }: Handle) => tokens.push(fencingToken));
-    return { election, tokens };
+    const election = new Election(backend, name, { again, ttl: 1000 });
+    return [election.on('leader', ({ fencingToken }) => tokens.push(fencingToken)), tokens];
   }
 
   it('campaigns again after a loss, behind the waiters, until it resigns', async () => {
-    const [first, other] = [candidate(true), candidate()];
-    await first.election.campaign();
-    const next = other.election.campaign();
+    const [[first, terms], [other, otherTerms]] = [candidate(true), candidate()];
+    await first.campaign();
+    const next = other.campaign();
     await clock.advance(0);
     clock.stall(1001);
     await clock.advance(100);
     expect((await next).held).to.equal(true);
-    expect(await other.election.mutex.inspect()).to.include({ held: 1, waiting: 1 });
-    await other.election.resign();
+    expect(await other.mutex.inspect()).to.include({ held: 1, waiting: 1 });
+    await other.resign();
     await clock.advance(0);
-    expect(first.tokens).to.have.lengthOf(2);
-    expect(other.election.leadership).to.equal(undefined);
-    expect(first.election.leadership?.fencingToken).to.equal(first.tokens[1]);
-    expect(other.tokens[0]).to.be.within(first.tokens[0] ?? NaN, first.tokens[1] ?? NaN);
-    expect(await first.election.resign()).to.equal(true);
-    expect(await first.election.resign()).to.equal(false);
+    expect([other.leadership, terms.length]).to.deep.equal([undefined, 2]);
+    expect(first.leadership?.fencingToken).to.equal(terms[1]);
+    expect(otherTerms[0]).to.be.within(terms[0] ?? NaN, terms[1] ?? NaN);
+    expect([await first.resign(), await first.resign()]).to.deep.equal([true, false]);
     await clock.advance(5000);
-    expect(first.tokens).to.have.lengthOf(2);
-    expect(await first.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+    expect(terms).to.have.lengthOf(2);
+    expect(await first.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
   for (const [end, again] of [
@@ -60,7 +52,7 @@ describe('an election', () => {
     ['is closed', true],
   ] as const) {
     it(`ends its campaign with a leadership that ${end}, and leaves no candidate [P8]`, async () => {
-      const { election, tokens } = candidate(again);
+      const [election, tokens] = candidate(again);
       const heard: unknown[] = [];
       election.on('warning', (warning) => heard.push(warning));
       const abort = new AbortController();
@@ -83,26 +75,26 @@ describe('an election', () => {
   }
 
   it('rejects a campaign that a signal, resign or close ends, and gives back a permit that comes meanwhile', async () => {
-    const [leader, other] = [candidate(), candidate()];
-    const resign = (): void => void other.election.resign();
+    const [[leader], [other, tokens]] = [candidate(), candidate()];
+    const resign = (): void => void other.resign();
     subscribe('redsem:grant', resign);
-    const granted = await reasonOf(other.election.campaign());
+    const granted = await reasonOf(other.campaign());
     unsubscribe('redsem:grant', resign);
     await clock.advance(0);
-    expect(await other.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
-    await leader.election.campaign();
+    expect(await other.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+    await leader.campaign();
     const ended = AbortSignal.abort(new Error('before'));
-    expect(await reasonOf(other.election.campaign(ended))).to.equal(ended.reason);
-    const resigned = reasonOf(other.election.campaign());
+    expect(await reasonOf(other.campaign(ended))).to.equal(ended.reason);
+    const resigned = reasonOf(other.campaign());
     await clock.advance(0);
-    expect(await other.election.resign()).to.equal(false);
+    expect(await other.resign()).to.equal(false);
     for (const reason of [granted, await resigned])
       expect(reason).to.be.instanceOf(DOMException).with.property('name', 'AbortError');
-    const closed = reasonOf(other.election.campaign());
-    await other.election.close();
+    const closed = reasonOf(other.campaign());
+    await other.close();
     expect(await closed).to.be.instanceOf(ClosedError);
-    expect(other.tokens).to.deep.equal([]);
-    expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
+    expect(tokens).to.deep.equal([]);
+    expect(await leader.mutex.inspect()).to.include({ held: 1, waiting: 0 });
   });
 
   it('warns when its campaign after a loss fails', async () => {

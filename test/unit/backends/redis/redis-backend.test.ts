@@ -15,7 +15,7 @@ import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.j
 import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { ManualClock, type RedisConnection } from '../../../../src/index.js';
 import { errorOf } from '../../../support/rejection.js';
-import { watch } from '../../stub-backend.js';
+import { never, watch } from '../../stub-backend.js';
 import { later } from '../../stub-fixture.js';
 
 const NOW = '1700000000000001';
@@ -113,46 +113,36 @@ for (const message of [
 }
 
 it('errors that pass by themselves are worth another try, and others are not, by their words', () => {
-  const retryable = (error: unknown): boolean => new RetryRule().isRetryable(error);
-  for (const message of PASSING) {
-    expect(retryable(new Error(message)), message).to.equal(true);
-  }
+  const rule = new RetryRule();
+  const isRetryable = (error: unknown): boolean => rule.isRetryable(error);
+  for (const message of PASSING) expect(isRetryable(new Error(message)), message).to.equal(true);
   for (const message of LASTING) {
-    expect(retryable(new Error(message)), message).to.equal(false);
-    expect(retryable(message), message).to.equal(false);
+    expect(isRetryable(new Error(message)), message).to.equal(false);
+    expect(isRetryable(message), message).to.equal(false);
   }
-  expect(retryable(new TypeError('Invalid argument type'))).to.equal(false);
-  for (const thrown of [undefined, null, 'LOADING Redis', new AggregateError([new Error('x')])]) {
-    expect(retryable(thrown)).to.equal(true);
-  }
+  expect(isRetryable(new TypeError('Invalid argument type'))).to.equal(false);
+  for (const thrown of [undefined, null, 'LOADING Redis', new AggregateError([new Error('x')])])
+    expect(isRetryable(thrown)).to.equal(true);
 });
 
 describe('check of a server', () => {
   const KEYS = ['p:{n}:tickets', 'p:{n}:info'];
   const read = (time: number): number => time;
 
-  /** A server that answers with these times, the last time for ever. */
-  function server(...times: number[]) {
-    const looks: (readonly string[])[] = [];
-    const check = new ServerCheck({
-      runBySha: () => Promise.reject(new Error('NOSCRIPT')),
-      runByText: (_text, keys) => {
-        const time = times[Math.min(looks.length, times.length - 1)] ?? 0;
-        looks.push(keys);
-        return Promise.resolve(String(time * 1000));
-      },
-    });
-    return { check, looks };
-  }
-
   it('looks at the clock once beside a call, more often at a coarse clock, and never when another check replaces it', async () => {
-    const { check, looks } = server(5);
-    expect(check.passed).to.equal(false);
-    expect(await check.confirm(Promise.resolve(1), read, KEYS)).to.equal(1);
-    expect([check.passed, looks]).to.deep.equal([true, [['p:{n}:tickets']]]);
-    const coarse = server(5, 5, 5, 4);
-    expect(await coarse.check.confirm(Promise.resolve(5), read, KEYS)).to.equal(5);
-    expect([coarse.check.passed, coarse.looks.length]).to.deep.equal([true, 4]);
+    for (const [time = 0, ...times] of [
+      [1, 5],
+      [5, 5, 5, 5, 4],
+    ]) {
+      const looks: (readonly string[])[] = [];
+      const check = new ServerCheck({
+        runBySha: () => Promise.reject(new Error('NOSCRIPT')),
+        runByText: async (_text, keys) => String((times[looks.push(keys) - 1] ?? 0) * 1000),
+      });
+      expect(check.passed).to.equal(false);
+      expect(await check.confirm(Promise.resolve(time), read, KEYS)).to.equal(time);
+      expect([check.passed, looks]).to.deep.equal([true, times.map(() => KEYS.slice(0, 1))]);
+    }
     const connection = { ...failing(new Error('not to be called')), serverClock: () => 0 };
     expect(new ServerCheck(connection).passed).to.equal(true);
   });
@@ -187,24 +177,19 @@ describe('redis backend', () => {
   it('lets semaphores of a server share calls, of a cluster not, and gets no message where it cannot subscribe', () => {
     const single = backend('');
     expect([single.laneOf, single.listen]).to.deep.equal([undefined, undefined]);
-    const eachMaster = () => Promise.resolve([]);
-    const { laneOf } = backend('', { eachMaster });
-    const keys = ['p x', 'p y', 'q x'].map((text) => text.split(' '));
-    const lanes = [...keys, ...keys].map(([prefix = '', name = '']) => laneOf?.({ prefix, name }));
+    const { laneOf } = backend('', { eachMaster: () => Promise.resolve([]) });
+    const keys = ['p x', 'p y', 'q x', 'p x', 'p y', 'q x'].map((text) => text.split(' '));
+    const lanes = keys.map(([prefix = '', name = '']) => laneOf?.({ prefix, name }));
     expect(lanes.slice(3)).to.deep.equal(lanes.slice(0, 3));
     expect(new Set(lanes)).to.have.property('size', 3);
   });
 
-  it('sends nothing for no calls, and reads a reply that its client gives as bytes', async () => {
-    const odd = backend('PONG');
+  it('sends nothing for no calls, reads a reply in bytes, and does not retry after the reply of another script, or with a closed client', async () => {
+    const odd = backend('PONG '.repeat(10_000));
     const replies = await Promise.all([odd.acquire([]), odd.extend([]), odd.release([])]);
     expect(replies).to.deep.equal([[], [], []]);
     const [reply] = await backend(Buffer.from(busy)).acquire([call]);
     expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
-  });
-
-  it('does not retry after the reply of another script, or with a closed client', async () => {
-    const odd = backend('PONG '.repeat(10_000));
     const error = await errorOf(odd.acquire([call]), UnexpectedReplyError);
     expect(error.message).to.include('unexpected reply').and.have.length.below(300);
     expect(odd.isRetryable(error)).to.equal(false);
@@ -230,9 +215,10 @@ describe('redis backend', () => {
 
   it('takes no notice of messages that concern other clients, or nothing, and hands on how its subscription is', () => {
     const told: unknown[] = [];
+    const note = (what: unknown): void => void told.push(what);
     const heard = backend('', {
       subscribe: (channel, events) => {
-        told.push(channel);
+        note(channel);
         const ended = 'another.1 revoked;client.2 revoked|n';
         for (const message of ['garbage', '', ended]) events.onMessage(message);
         events.onHealth(true);
@@ -241,24 +227,24 @@ describe('redis backend', () => {
       },
     });
     heard.listen?.('client', 'p', {
-      onGrants: (grants) => told.push(grants),
-      onEnded: (ended) => told.push(...ended.map(({ id }) => id)),
-      onHealth: (healthy) => told.push(healthy),
-      onFailed: () => told.push('failed'),
+      onGrants: note,
+      onEnded: note,
+      onHealth: note,
+      onFailed: () => note('failed'),
     });
-    expect(told).to.deep.equal(['p:inbox:client', 'client.2', true, 'failed']);
+    const ended = [{ id: 'client.2', reason: 'revoked' }];
+    expect(told).to.deep.equal(['p:inbox:client', ended, true, 'failed']);
   });
 
   it('ends a subscription soon, whatever its close does', async () => {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const rejects = (): Promise<void> => Promise.reject(new Error('the client failed'));
-    for (const close of [rejects, () => new Promise<void>(() => {})]) {
+    for (const close of [rejects, () => never<void>()]) {
       const heard = backend('', { subscribe: () => ({ close }) });
       const listening = heard.listen?.('client', 'p', { onGrants: () => {}, onHealth: () => {} });
-      let closed = false;
-      void listening?.close().then(() => (closed = true));
+      const closing = watch(new ManualClock(), listening?.close() ?? never());
       await clock.tickAsync(500);
-      expect(closed).to.equal(true);
+      expect(closing).to.include({ done: true, error: undefined });
     }
     expect(clock.countTimers()).to.equal(0);
   });
@@ -267,17 +253,15 @@ describe('redis backend', () => {
 describe('backend with replicas', () => {
   const granted: AcquireVerdict = { kind: 'granted', fencingToken: 7, slots: [0] };
 
-  /**
-   * The server gives these replies to acquire; each wait for replicas leaves its answer to a test.
-   */
+  /** The replies of the server to acquire. Each wait leaves its answer to a test. */
   function replicated(atLeast: number, replies: string[], acknowledged?: number) {
     const waits: number[][] = [];
-    const releases: (readonly string[])[] = [];
+    const releases: string[] = [];
     const answers: ((count: number) => void)[] = [];
     const { withReplicas } = new RedisBackend({
       runBySha: async (sha1, keys, args) => {
         if (sha1 === acquire.script.sha1) return `${NOW}|${replies.shift()}`;
-        if (sha1 === release.script.sha1) releases.push(args);
+        if (sha1 === release.script.sha1) releases.push(args.join(' '));
         return [NOW, ...keys.filter((key) => key.endsWith('info')).map(() => '1')].join('|');
       },
       runByText: () => Promise.resolve('1'),
@@ -309,10 +293,7 @@ describe('backend with replicas', () => {
     );
     expect(backend.isRetryable(error)).to.equal(true);
     await errorOf(backend.acquireTogether([callOf('x', ['c.5']), callOf('y', ['c.6'])]), Error);
-    expect(releases.map((args) => args.join(' '))).to.deep.equal([
-      'p:inbox: 1 c.1 c.4',
-      'p:inbox: 1 c.5 c.6',
-    ]);
+    expect(releases).to.deep.equal(['p:inbox: 1 c.1 c.4', 'p:inbox: 1 c.5 c.6']);
   });
 
   it('leaves a ticket to a later call for it, which is over or under way', async () => {
@@ -329,7 +310,7 @@ describe('backend with replicas', () => {
       }
       answerFirst?.(0);
       await first;
-      expect(releases).to.deep.equal([['p:inbox:', '1', 'c.2']]);
+      expect(releases).to.deep.equal(['p:inbox: 1 c.2']);
       answerSecond?.(1);
       expect((await second)[0]?.verdicts).to.deep.equal([granted]);
     }

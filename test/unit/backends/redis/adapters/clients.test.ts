@@ -1,29 +1,26 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
-import { useFakeTimers } from 'sinon';
+import { stub, useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
+import { evalshaOf } from '../../../../../src/backends/redis/adapters/ioredis-command.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
-import { collected, connectionTo, FakeClient, type Kind } from './fake-clients.js';
+import { connectionTo, fakeClient, subscription } from './fake-clients.js';
 
-const KINDS = {
-  'node-redis': { closed: { isOpen: false }, lost: 'error' },
-  ioredis: { closed: { status: 'end' }, lost: 'close' },
-} as const;
-
-for (const kind of Object.keys(KINDS) as Kind[]) {
-  const { closed, lost } = KINDS[kind];
-
+for (const [kind, closed, lost] of [
+  ['node-redis', { isOpen: false }, 'error'],
+  ['ioredis', { status: 'end' }, 'close'],
+] as const) {
   describe(`adapter of ${kind}`, () => {
     it('recognizes a client that its owner closed, and a client that cannot subscribe', () => {
-      const { connection, fields } = new FakeClient(kind);
+      const { connection, fields } = fakeClient(kind);
       expect(connection.isClosed?.()).to.equal(false);
       Object.assign(fields, closed);
       expect(connection.isClosed?.()).to.equal(true);
-      const { evalsha, evalSha, eval: run } = new FakeClient(kind).fields;
+      const { evalsha, evalSha, eval: run } = fields;
       const bare = connectionTo(kind, { evalsha, evalSha, eval: run });
       expect(bare.isClosed?.()).to.equal(false);
       expect(bare, 'without duplicate').not.to.have.property('subscribe');
@@ -31,7 +28,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
 
     it('opens another connection after a pause when its own is lost, fails or is silent, but not when it is refused', async () => {
       const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      const client = new FakeClient(kind);
       const answers = [
         () => Promise.resolve(),
         () => Promise.reject(new Error('connect ECONNREFUSED')),
@@ -39,49 +35,48 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
         () => Promise.reject(new Error('LOADING x')),
         () => Promise.reject(new Error('NOAUTH x')),
       ];
-      client.onSubscribe = () => answers[client.subscribers.length - 1]?.() ?? Promise.resolve();
-      const { health, failures, close } = client.subscribe();
+      const client = fakeClient(kind, (count) => answers[count - 1]?.() ?? Promise.resolve());
+      const { subscribers } = client;
+      const { told, close } = client.subscribe();
       await clock.tickAsync(60_000);
-      expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
-      for (const event of [lost, 'end']) client.subscriber.emit(event, new Error('it is gone'));
-      expect([health, client.subscribers.length]).to.deep.equal([[true, false], 1]);
+      expect([told, subscribers.length]).to.deep.equal([[true], 1]);
+      for (const event of [lost, 'end']) subscribers[0]?.emit(event, new Error('it is gone'));
+      expect([told, subscribers.length]).to.deep.equal([[true, false], 1]);
       await clock.tickAsync(60_000);
-      expect(client.subscribers.map(({ ended }) => ended >= 1)).to.deep.equal(
-        answers.map(() => true),
-      );
-      expect([health.filter(Boolean), failures]).to.deep.equal([[true], ['failed']]);
+      expect(subscribers.map(({ ended }) => ended >= 1)).to.deep.equal(answers.map(() => true));
+      expect(told.filter(Boolean)).to.deep.equal([true, 'failed']);
       await close();
       await clock.tickAsync(60_000);
-      expect(client.subscribers, 'once it is closed').to.have.length(answers.length);
+      expect(subscribers, 'once it is closed').to.have.length(answers.length);
     });
   });
 }
 
-describe('adapter of node-redis alone', () => {
-  it('spares a client that is ready the time limit on writing, and no other', async () => {
-    const one = new FakeClient('node-redis');
-    const sends: unknown[][] = [];
-    const sendCommand = (...call: unknown[]) => {
-      sends.push(call);
-      return Promise.resolve('directly');
-    };
-    const ready: Record<string, unknown> = { ...one.fields, sendCommand, isReady: true };
-    const run = (fields: object) =>
-      connectionTo('node-redis', fields).runBySha('sha', ['k1', 'k2'], ['a']);
-    expect(await run(ready)).to.equal('directly');
-    const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
-    expect(sends).to.deep.equal([[command, { timeout: undefined }]]);
-    const pool = { ...ready, duplicate: undefined };
-    const prefixed = { ...ready, options: { keyPrefix: 'app:' } };
-    for (const other of [{ ...ready, isReady: false }, pool, prefixed]) {
-      expect(await run(other)).to.equal('reply');
-    }
-  });
+it('the adapter of node-redis spares a client that is ready the time limit on writing, and no other', async () => {
+  const { fields } = fakeClient('node-redis');
+  const sends: unknown[][] = [];
+  const sendCommand = (...call: unknown[]) => {
+    sends.push(call);
+    return Promise.resolve('directly');
+  };
+  const ready = { ...fields, sendCommand, isReady: true };
+  const run = (client: object) =>
+    connectionTo('node-redis', client).runBySha('sha', ['k1', 'k2'], ['a']);
+  expect(await run(ready)).to.equal('directly');
+  const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
+  expect(sends).to.deep.equal([[command, { timeout: undefined }]]);
+  for (const other of [
+    { isReady: false },
+    { duplicate: undefined },
+    { options: { keyPrefix: 'app:' } },
+  ]) {
+    expect(await run({ ...ready, ...other })).to.equal('reply');
+  }
 });
 
 describe('adapter of ioredis alone', () => {
   it('gives a clock only to its mock, whose TIME runs backwards', () => {
-    const { evalsha, eval: run } = new FakeClient('ioredis').fields;
+    const { evalsha, eval: run } = fakeClient('ioredis').fields;
     const mock = { evalsha, eval: run, shaScripts: {}, keyData: {} };
     const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
     expect(connectionTo('ioredis', mock).serverClock?.()).to.equal(now);
@@ -89,11 +84,11 @@ describe('adapter of ioredis alone', () => {
   });
 
   it('copies a client so that the copy ends with its connection, and nothing waits for its goodbye', async () => {
-    const client = new FakeClient('ioredis');
+    const client = fakeClient('ioredis');
     const { close } = client.subscribe();
     await turn();
-    client.subscriber.emit('error', new Error('what does not end it'));
-    expect(client.subscriber.ended).to.equal(0);
+    client.subscribers[0]?.emit('error', new Error('what does not end it'));
+    expect(client.subscribers[0]?.ended).to.equal(0);
     await close();
     const [options] = client.copies as [{ retryStrategy: () => unknown }];
     expect(options.retryStrategy()).to.equal(null);
@@ -101,20 +96,37 @@ describe('adapter of ioredis alone', () => {
   });
 
   it('closes while the server is away, whenever that is', async () => {
-    const options = { host: '127.0.0.1', retryStrategy: () => 60_000 };
-    for (const open of [
-      (port: number) => new Redis({ ...options, port }),
-      (port: number) => new Redis6({ ...options, port }),
-    ]) {
+    for (const Client of [Redis, Redis6 as unknown as typeof Redis]) {
       for (const pause of [0, 30, 200]) {
-        const offline = open(await pickLoopbackPort());
+        const port = await pickLoopbackPort();
+        const offline = new Client({ host: '127.0.0.1', port, retryStrategy: () => 60_000 });
         offline.on('error', () => {});
-        const { events } = collected();
-        const subscription = ioredisConnection(offline).subscribe?.('p:inbox:c', events);
+        const { close } = subscription(ioredisConnection(offline));
         await moment(pause);
-        await subscription?.close();
+        await close();
         offline.disconnect();
       }
     }
+  });
+
+  it('sends EVALSHA as ioredis itself does, unless its client does more for a command or is not known', async () => {
+    const make = (options: RedisOptions) => new Redis({ ...options, lazyConnect: true });
+    const client = make({});
+    /** What it would have sent, if it was connected. */
+    const texts: unknown[] = [];
+    stub(client, 'sendCommand').callsFake(async (command) => {
+      texts.push(command.toWritable({}));
+    });
+    const keys = ['p:{näme}:tickets', 'p:{näme}:info'];
+    const args = ['', '☃', 'x'.repeat(300)];
+    await evalshaOf(client)?.('sha', keys, args);
+    await client.evalsha('sha', 2, ...keys, ...args);
+    expect(texts).to.have.length(2);
+    expect(texts[0]).to.equal(texts[1]);
+    for (const option of ['keyPrefix', 'enableAutoPipelining', 'showFriendlyErrorStack'])
+      expect(evalshaOf(make({ [option]: 'p' }))).to.equal(undefined);
+    const other = { sendCommand: () => {}, evalsha: () => Promise.resolve(), options: {} };
+    for (const unknown of [other, { ...other, options: undefined }, {}])
+      expect(evalshaOf(unknown)).to.equal(undefined);
   });
 });
