@@ -3,24 +3,25 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
-  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
   KeyedMutexOptions,
   SemaphoreOptions,
 } from '../../src/index.js';
+import { backendOf } from '../../src/clients.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KeepingSemaphore } from '../support/keeping-semaphore.js';
 import type { TestServer } from '../support/redis-server.js';
-import { errorOf } from '../support/rejection.js';
 import type { KeyView, Passage, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
 const retry = { min: 5, max: 20 };
 let names = 0;
+
+type Ticket = Pick<HandleData, 'name' | 'id'>;
 
 /**
  * The tools of one case: fresh names, semaphores that are closed after it, time, and the data
@@ -29,13 +30,11 @@ let names = 0;
 export class Scope {
   readonly name = this.freshName();
   readonly #place: Place;
-  readonly #passage: Passage | undefined;
   readonly #toClose: { close(): Promise<void> }[] = [];
   readonly #used = new Map<string, SemaphoreKey>();
 
-  constructor(place: Place, passage: Passage | undefined) {
+  constructor(place: Place) {
     this.#place = place;
-    this.#passage = passage;
   }
 
   get target(): Target {
@@ -43,11 +42,15 @@ export class Scope {
   }
 
   get keys(): KeyView {
-    return present(this.#place.keys, 'keys');
+    return present(this.#place.keys);
   }
 
   get server(): TestServer {
-    return present(this.#place.server, 'server');
+    return present(this.#place.server);
+  }
+
+  get time(): Passage {
+    return present(this.#place.passage);
   }
 
   /** In the first process. Limit 1 and short pauses unless `options` say otherwise. */
@@ -83,21 +86,14 @@ export class Scope {
     return `case-${names}`;
   }
 
-  removeTicket({ name, id }: Pick<HandleData, 'name' | 'id'>): Promise<void> {
-    return this.#place.tickets.remove({ prefix: DEFAULT_PREFIX, name }, id);
+  /** As an eviction or an operator's ZREM would, unknown to its holder. */
+  async removeTicket({ name, id }: Ticket): Promise<void> {
+    await backendOf(this.target).release([{ ...this.#tampering(name), ids: [id] }]);
   }
 
-  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. */
-  ageTicket({ name, id }: Pick<HandleData, 'name' | 'id'>, left: number): Promise<void> {
-    return this.#place.tickets.age({ prefix: DEFAULT_PREFIX, name }, id, left);
-  }
-
-  /** Removes the ticket of a handle and lets it know; gives the error. */
-  async lose(handle: Handle): Promise<HandleLostError> {
-    const lost = untilLost(handle);
-    await this.removeTicket(handle);
-    await errorOf(handle.extend(), Error);
-    return lost;
+  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. 0: none. */
+  async ageTicket({ name, id }: Ticket, left: number): Promise<void> {
+    await backendOf(this.target).extend([{ ...this.#tampering(name), ttl: left, ids: [id] }]);
   }
 
   /**
@@ -119,50 +115,31 @@ export class Scope {
     await untilState(this.elsewhere(), { waiting: count });
   }
 
-  /** With the ability 'time'. */
-  get time(): Passage {
-    return present(this.#passage, 'time');
-  }
-
-  /**
-   * What `promise` gives, while time passes where it is ours to move. Without the ability 'time':
-   * whenever it comes.
-   */
-  within<T>(duration: number, promise: Promise<T>): Promise<T> {
-    return this.#passage === undefined ? promise : this.#passage.within(duration, promise);
-  }
-
   /** Closes every semaphore; nothing of it may stay behind. */
   async end(): Promise<void> {
     await Promise.all(this.#toClose.map((each) => each.close()));
   }
 
   async assertNothingLeft(): Promise<void> {
-    const used = [...this.#used.values()];
     const { keys } = this.#place;
+    const used = [...this.#used.values()];
     // All names of a separate prefix are looked at together.
-    const starts = new Set(
-      used.map(({ prefix, name }) =>
-        prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`,
-      ),
-    );
+    const startOf = ({ prefix, name }: SemaphoreKey): string =>
+      prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
     await eventually(async () => {
       if (keys === undefined) for (const key of used) await this.#assertIdle(key);
-      else for (const start of starts) await this.#assertNoKeys(keys, start);
+      else for (const start of new Set(used.map(startOf))) await assertNoKeys(keys, start);
     });
   }
 
   async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
-    await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
+    await using fresh = new Semaphore(this.target, name, { limit: 1, prefix });
     expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
   }
 
-  async #assertNoKeys(keys: KeyView, start: string): Promise<void> {
-    const left = [...(await keys(start))];
-    // What repeated calls must know ends by itself.
-    const stays = ([key, life]: [string, number]): boolean =>
-      partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
-    expect(left.filter((one) => !stays(one))).to.deep.equal([]);
+  /** With a limit of 0 no waiter gets a permit that the call frees. */
+  #tampering(name: string) {
+    return { key: { prefix: DEFAULT_PREFIX, name }, limit: 0, client: 'tampering' };
   }
 
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
@@ -198,28 +175,6 @@ export async function untilState(
   });
 }
 
-/**
- * Queues one request after the other, and releases when all wait: the letters in the order in which
- * they were served. `onAllWait` looks at the queue.
- */
-export async function servedInTurn(
-  scope: Scope,
-  requests: readonly (readonly [letter: string, by: Semaphore, options?: AcquireOptions])[],
-  onAllWait?: () => Promise<void>,
-): Promise<string> {
-  const holder = await scope.elsewhere().acquire();
-  let served = '';
-  const ends: Promise<void>[] = [];
-  for (const [letter, by, options] of requests) {
-    ends.push(by.use(() => void (served += letter), options));
-    await scope.untilWaiting(ends.length);
-  }
-  await onAllWait?.();
-  await holder.release();
-  await Promise.all(ends);
-  return served;
-}
-
 /** The semaphore under a key of the keyed mutex of a case. */
 export function underKey(scope: Scope, key: string, elsewhere = true): Semaphore {
   const name = `keyed:${scope.name}:${key}`;
@@ -241,11 +196,19 @@ export function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
+async function assertNoKeys(keys: KeyView, start: string): Promise<void> {
+  const left = [...(await keys(start))];
+  // What repeated calls must know ends by itself.
+  const stays = ([key, life]: [string, number]): boolean =>
+    partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
+  expect(left.filter((one) => !stays(one))).to.deep.equal([]);
+}
+
 function partOf(key: string): string {
   return key.slice(key.lastIndexOf(':') + 1);
 }
 
-function present<T>(value: T | undefined, ability: string): T {
-  if (value === undefined) throw new Error(`a case that uses this needs the ability '${ability}'`);
-  return value;
+function present<T>(part: T | undefined): T {
+  if (part === undefined) throw new Error('the group of a case needs the ability to use this');
+  return part;
 }
