@@ -48,7 +48,7 @@ export interface Place {
   /** With the ability 'server'. */
   readonly server?: TestServer;
   /** With the ability 'time'. */
-  readonly passage?: Passage | undefined;
+  readonly time?: Passage;
   close(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export interface Passage {
   pass(duration: number): Promise<void>;
   /** The event loop is blocked for so long. */
   stall(duration: number): void;
-  /** What `promise` gives, while time passes: so much at most, where time is ours to move. */
+  /** What `promise` gives, while time passes: so much where time is ours to move. */
   within<T>(duration: number, promise: Promise<T>): Promise<T>;
 }
 

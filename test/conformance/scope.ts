@@ -13,8 +13,7 @@ import { backendOf } from '../../src/clients.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KeepingSemaphore } from '../support/keeping-semaphore.js';
-import type { TestServer } from '../support/redis-server.js';
-import type { KeyView, Passage, Place, Target } from './row.js';
+import type { KeyView, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
@@ -29,38 +28,23 @@ type Ticket = Pick<HandleData, 'name' | 'id'>;
  */
 export class Scope {
   readonly name = this.freshName();
-  readonly #place: Place;
+  /** A case uses only the parts that its group needs. */
+  readonly place: Required<Place>;
   readonly #toClose: { close(): Promise<void> }[] = [];
   readonly #used = new Map<string, SemaphoreKey>();
 
   constructor(place: Place) {
-    this.#place = place;
-  }
-
-  get target(): Target {
-    return this.#place.target;
-  }
-
-  get keys(): KeyView {
-    return present(this.#place.keys);
-  }
-
-  get server(): TestServer {
-    return present(this.#place.server);
-  }
-
-  get time(): Passage {
-    return present(this.#place.passage);
+    this.place = place as Required<Place>;
   }
 
   /** In the first process. Limit 1 and short pauses unless `options` say otherwise. */
   semaphore(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
-    return this.#make(this.#place.target, options, name);
+    return this.#make(this.place.target, options, name);
   }
 
   /** In another process: over another client. */
   elsewhere(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
-    return this.#make(this.#place.other, options, name);
+    return this.#make(this.place.other, options, name);
   }
 
   /** One in the first process, one in another. */
@@ -76,7 +60,7 @@ export class Scope {
 
   /** An object in each of the two processes. */
   inBoth<Face extends { close(): Promise<void> }>(make: (target: Target) => Face): [Face, Face] {
-    const faces: [Face, Face] = [make(this.#place.target), make(this.#place.other)];
+    const faces: [Face, Face] = [make(this.place.target), make(this.place.other)];
     this.#toClose.push(...faces);
     return faces;
   }
@@ -88,12 +72,12 @@ export class Scope {
 
   /** As an eviction or an operator's ZREM would, unknown to its holder. */
   async removeTicket({ name, id }: Ticket): Promise<void> {
-    await backendOf(this.target).release([{ ...this.#tampering(name), ids: [id] }]);
+    await backendOf(this.place.target).release([{ ...this.#tampering(name), ids: [id] }]);
   }
 
   /** Leaves a ticket `left` milliseconds to live, unknown to its holder. 0: none. */
   async ageTicket({ name, id }: Ticket, left: number): Promise<void> {
-    await backendOf(this.target).extend([{ ...this.#tampering(name), ttl: left, ids: [id] }]);
+    await backendOf(this.place.target).extend([{ ...this.#tampering(name), ttl: left, ids: [id] }]);
   }
 
   /**
@@ -101,13 +85,13 @@ export class Scope {
    * to live.
    */
   async ownKeys(name: string = this.name): Promise<ReadonlyMap<string, number>> {
-    const keys = await this.keys(`${DEFAULT_PREFIX}:{${name}}:`);
+    const keys = await this.place.keys(`${DEFAULT_PREFIX}:{${name}}:`);
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
   }
 
   /** As the server knows it. */
   ownKey(part: string): string {
-    return `${this.#place.keyPrefix ?? ''}${DEFAULT_PREFIX}:{${this.name}}:${part}`;
+    return `${this.place.keyPrefix ?? ''}${DEFAULT_PREFIX}:{${this.name}}:${part}`;
   }
 
   /** Resolves once `count` requests wait in the queue of this case's semaphore. */
@@ -121,7 +105,7 @@ export class Scope {
   }
 
   async assertNothingLeft(): Promise<void> {
-    const { keys } = this.#place;
+    const { keys }: Place = this.place;
     const used = [...this.#used.values()];
     // All names of a separate prefix are looked at together.
     const startOf = ({ prefix, name }: SemaphoreKey): string =>
@@ -133,7 +117,7 @@ export class Scope {
   }
 
   async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
-    await using fresh = new Semaphore(this.target, name, { limit: 1, prefix });
+    await using fresh = new Semaphore(this.place.target, name, { limit: 1, prefix });
     expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
   }
 
@@ -206,9 +190,4 @@ async function assertNoKeys(keys: KeyView, start: string): Promise<void> {
 
 function partOf(key: string): string {
   return key.slice(key.lastIndexOf(':') + 1);
-}
-
-function present<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error('the group of a case needs the ability to use this');
-  return part;
 }

@@ -45,7 +45,7 @@ export function semaphoreSuite(row: Row, options: SuiteOptions = {}): void {
   describe(row.title + withoutText(lacks), () => {
     let place: Place | undefined;
     before('open', async () => {
-      place = { ...(await row.open()), passage };
+      place = Object.assign(await row.open(), { time: passage });
     });
     after('close', () => place?.close());
     for (const { title, needs, define } of groups) {

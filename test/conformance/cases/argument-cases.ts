@@ -95,7 +95,7 @@ const nothing = (): void => {};
 
 /** The first line of the failure table. */
 export const argumentCases = caseGroup('bad arguments', [], (it) => {
-  it('of constructors are refused, each by its name', async ({ target, name }) => {
+  it('of constructors are refused, each by its name', async ({ place: { target }, name }) => {
     const make = async (...given: unknown[]): Promise<unknown> =>
       Reflect.construct(Semaphore, given);
     const mutex = async (options: unknown) => new Mutex(target, name, options as object);

@@ -21,7 +21,7 @@ export const keyCases = caseGroup('keys', ['keys'], (it) => {
     await first.release();
     const waiting = reasonOf(there.acquire({ permits: 3 }));
     await untilState(here, { waiting: 1 });
-    const keys = await scope.keys(`redsem:{${scope.name}-`);
+    const keys = await scope.place.keys(`redsem:{${scope.name}-`);
     const names = [...keys.keys()].map((key) => /^[^{]*\{([^{}]+)\}:(\w+)$/.exec(key) ?? []);
     expect(new Set(names.map(([, tag]) => tag)))
       .to.have.lengthOf(1)

@@ -73,9 +73,12 @@ export const listingCases = caseGroup('names, and inspect', ['listing'], (it) =>
       await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
     }
     const listed: string[] = [];
-    const all = listSemaphores(scope.target, { prefix: 'l*?[i]\\s' });
+    const all = listSemaphores(scope.place.target, { prefix: 'l*?[i]\\s' });
     for await (const name of all) listed.push(name);
     expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
-    expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
+    expect(() => listSemaphores(scope.place.target, { prefix: '{}' })).to.throw(
+      TypeError,
+      /^prefix/,
+    );
   });
 });
