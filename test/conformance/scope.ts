@@ -13,7 +13,7 @@ import { backendOf } from '../../src/clients.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KeepingSemaphore } from '../support/keeping-semaphore.js';
-import type { KeyView, Place, Target } from './row.js';
+import type { Ability, KeyView, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
@@ -133,6 +133,24 @@ export class Scope {
     this.#used.set(JSON.stringify(key), key);
     return semaphore;
   }
+}
+
+export type Run = (scope: Scope) => Promise<void> | void;
+
+/** Cases that need the same abilities of a row. */
+export interface CaseGroup {
+  readonly title: string;
+  readonly needs: readonly Ability[];
+  /** Gives each case to `it`. */
+  readonly define: (it: (title: string, run: Run) => void) => void;
+}
+
+export function caseGroup(
+  title: string,
+  needs: CaseGroup['needs'],
+  define: CaseGroup['define'],
+): CaseGroup {
+  return { title, needs, define };
 }
 
 export function untilLost(handle: Handle | CompositeHandle): Promise<HandleLostError> {

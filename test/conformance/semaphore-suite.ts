@@ -17,9 +17,8 @@
  */
 import { readdirSync } from 'node:fs';
 
-import type { CaseGroup, Run } from './case-group.js';
 import type { Lacks, Passage, Place, Row } from './row.js';
-import { Scope } from './scope.js';
+import { type CaseGroup, type Run, Scope } from './scope.js';
 
 /** The groups in these files of `cases/`. */
 export async function groupsIn(...files: string[]): Promise<CaseGroup[]> {

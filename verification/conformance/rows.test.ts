@@ -35,7 +35,7 @@ describe('conformance, with time', () => {
       const lacks = { server: 'its user may do less' };
       const url = (): string => server().url.replace('//', '//limited:secret@');
       for (const kind of ['redis', 'ioredis'] as const) {
-        const row = redisRow(`over ${kind}`, server, () => openClient(kind, url()), { lacks });
+        const row = redisRow(`over ${kind}`, server, () => openClient(kind, url()), lacks);
         semaphoreSuite(row, { groups, passage });
       }
 

@@ -17,7 +17,7 @@ const lazy = { lazyConnect: true };
 /** `all`: the clients that are current; `others`: the other majors. */
 export function clusterRows(cluster: () => TestCluster): { all: Row[]; others: Row[] } {
   const row = (title: string, connect: () => Promise<OpenClient>): Row =>
-    redisRow(title, cluster, connect, { lacks: SEVERAL_SERVERS });
+    redisRow(title, cluster, connect, SEVERAL_SERVERS);
   const addresses = () => addressesOf(cluster().ports);
   const roots = () => ({
     rootNodes: cluster().ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
@@ -37,7 +37,7 @@ export function clusterRows(cluster: () => TestCluster): { all: Row[]; others: R
 
 export function sentinelRows(sentinels: () => TestSentinels): Row[] {
   const row = (title: string, connect: () => Promise<OpenClient>): Row =>
-    redisRow(title, sentinels, connect, { lacks: SEVERAL_SERVERS });
+    redisRow(title, sentinels, connect, SEVERAL_SERVERS);
   const nodeRedis = () => ({ name, sentinelRootNodes: addressesOf(sentinels().ports) });
   const ioredis = () => ({ name, sentinels: addressesOf(sentinels().ports), ...lazy });
   return [

@@ -4,7 +4,7 @@ import { AcquireTimeoutError, isRedsemError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { errorOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
+import { caseGroup } from '../scope.js';
 
 /** `most`: the permits of the largest request. */
 const LOADS = [

@@ -10,7 +10,7 @@ import {
   useAll,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
+import { caseGroup } from '../scope.js';
 
 type Call = (value: never) => unknown;
 /** The values that a call refuses with a TypeError, and the values that are out of its range. */

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 
 import { ClosedError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { expectLost, untilLost } from '../scope.js';
+import { caseGroup, expectLost, untilLost } from '../scope.js';
 
 export const closeCases = caseGroup('close', [], (it) => {
   it('releases its handles, each lost once, however often it is called', async (scope) => {

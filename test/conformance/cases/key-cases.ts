@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { AcquireTimeoutError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { untilState } from '../scope.js';
+import { caseGroup, untilState } from '../scope.js';
 
 const DAY = 86_400_000;
 

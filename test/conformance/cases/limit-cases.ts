@@ -2,8 +2,7 @@ import { expect } from 'chai';
 
 import { AcquireTimeoutError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { untilState } from '../scope.js';
+import { caseGroup, untilState } from '../scope.js';
 
 export const limitCases = caseGroup('a live limit', ['operator calls'], (it) => {
   it('counts for every process from its next call', async (scope) => {

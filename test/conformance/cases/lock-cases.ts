@@ -13,8 +13,7 @@ import {
   Semaphore,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { type Scope, underKey, untilHeld, untilLost, untilState } from '../scope.js';
+import { caseGroup, type Scope, underKey, untilHeld, untilLost, untilState } from '../scope.js';
 
 /** Takes the locks with these letters, in this order; 0: one try. */
 type Take = (letters: string, options?: number | KeyedAcquireOptions) => Promise<CompositeHandle>;

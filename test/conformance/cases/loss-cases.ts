@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import { HandleLostError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { errorOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { expectLost, thrownBy, untilLost } from '../scope.js';
+import { caseGroup, expectLost, thrownBy, untilLost } from '../scope.js';
 
 export const lossCases = caseGroup('extension and loss', [], (it) => {
   it('a loss is noticed at the next extension, by its holder alone', async (scope) => {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import { listSemaphores, type Semaphore } from '../../../src/index.js';
-import { caseGroup } from '../case-group.js';
+import { caseGroup } from '../scope.js';
 
 /** Each is another name, however alike they look. */
 const NAMES: readonly string[] = [

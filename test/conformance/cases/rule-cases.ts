@@ -8,13 +8,12 @@ import {
   type SemaphoreOptions,
 } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { untilState } from '../scope.js';
+import { caseGroup, untilState } from '../scope.js';
 
 const HOUR = 3_600_000;
-/** So little in an hour that no test sees any of it come back. */
+/** So little in so long that no test sees any of it come back. */
 const RATE = { permits: 1, per: HOUR };
-const BUDGET = { amount: 1000, per: HOUR };
+const BUDGET = { amount: 1000, per: 720 * HOUR };
 
 interface Rule {
   readonly options: Partial<SemaphoreOptions>;

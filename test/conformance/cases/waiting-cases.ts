@@ -8,20 +8,12 @@ import {
   type Semaphore,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import { caseGroup } from '../case-group.js';
-import { type Scope, untilState } from '../scope.js';
+import { caseGroup, type Scope, untilState } from '../scope.js';
 
 type Request = readonly [letter: string, by: Semaphore, options?: AcquireOptions];
 
-/**
- * Queues one request after the other, and releases when all wait: the letters in the order in which
- * they were served. `onAllWait` looks at the queue.
- */
-async function servedInTurn(
-  scope: Scope,
-  requests: readonly Request[],
-  onAllWait?: () => Promise<void>,
-): Promise<string> {
+/** Queues one request after the other; gives a call that serves them, which gives their order. */
+async function queued(scope: Scope, requests: readonly Request[]): Promise<() => Promise<string>> {
   const holder = await scope.elsewhere({ limit: 2, label: 'holder' }).acquire({ permits: 2 });
   let served = '';
   const ends: Promise<void>[] = [];
@@ -29,10 +21,11 @@ async function servedInTurn(
     ends.push(by.use(() => void (served += letter), { permits: 2, ...options }));
     await scope.untilWaiting(ends.length);
   }
-  await onAllWait?.();
-  await holder.release();
-  await Promise.all(ends);
-  return served;
+  return async () => {
+    await holder.release();
+    await Promise.all(ends);
+    return served;
+  };
 }
 
 export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
@@ -40,17 +33,20 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
     const [here, there] = scope.pair({ limit: 2 });
     const other = scope.semaphore({ limit: 2, label: 'other options', ttl: 20_000 });
     const by = [here, here, there, other, there, here];
-    const requests = by.map((semaphore, i): Request => [String(i), semaphore]);
-    expect(await servedInTurn(scope, requests)).to.equal('012345');
+    const serve = await queued(
+      scope,
+      by.map((semaphore, i) => [String(i), semaphore]),
+    );
+    expect(await serve()).to.equal('012345');
   });
 
   it('gives groups turns by their weights, over processes', async (scope) => {
-    const pair = scope.pair({ limit: 2 });
-    const requests = ['a', 'a', 'a', 'a', 'b', 'b'].map((group, i): Request => {
-      const options = { group, weight: group === 'a' ? 2 : 1 };
-      return [group, i % 2 === 0 ? pair[0] : pair[1], options];
-    });
-    expect(await servedInTurn(scope, requests)).to.equal('aabaab');
+    const [here, there] = scope.pair({ limit: 2 });
+    const a = ['a', here, { group: 'a', weight: 2 }] as const;
+    const b = ['b', there, { group: 'b', weight: 1 }] as const;
+    const alsoA = ['a', there, a[2]] as const;
+    const serve = await queued(scope, [a, alsoA, a, alsoA, b, b]);
+    expect(await serve()).to.equal('aabaab');
   });
 
   it('puts priority before groups and arrival, and inspect shows it', async (scope) => {
@@ -65,29 +61,28 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
       const own = { limit: 2, label };
       return [label, i % 2 === 0 ? scope.semaphore(own) : scope.elsewhere(own), options];
     });
-    const served = await servedInTurn(scope, requests, async () => {
-      const { held, waiting, waiters, holders } = await scope.semaphore({ limit: 2 }).inspect();
-      expect([held, waiting]).to.deep.equal([2, 6]);
-      expect(holders.map(({ label }) => label)).to.deep.equal(['holder']);
-      const shown = waiters.map(({ label, position, permits, priority, group }) =>
-        [label, position, permits, priority, group].join(),
-      );
-      expect(shown).to.deep.equal([
-        'c,0,1,9,',
-        'b,1,2,2,x',
-        'e; here|now,2,2,2,y z, 100%',
-        'd,3,2,2,x',
-        'a,4,2,0,',
-        'f,5,2,0,x',
-      ]);
-      for (const { waitingFor } of waiters) expect(waitingFor).to.be.within(0, 3_600_000);
-      expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(6);
-    });
-    expect(served).to.equal('cbe; here|nowdaf');
+    const serve = await queued(scope, requests);
+    const { held, waiting, waiters, holders } = await scope.semaphore({ limit: 2 }).inspect();
+    expect([held, waiting]).to.deep.equal([2, 6]);
+    expect(holders.map(({ label }) => label)).to.deep.equal(['holder']);
+    const shown = waiters.map(({ label, position, permits, priority, group }) =>
+      [label, position, permits, priority, group].join(),
+    );
+    expect(shown).to.deep.equal([
+      'c,0,1,9,',
+      'b,1,2,2,x',
+      'e; here|now,2,2,2,y z, 100%',
+      'd,3,2,2,x',
+      'a,4,2,0,',
+      'f,5,2,0,x',
+    ]);
+    for (const { waitingFor } of waiters) expect(waitingFor).to.be.within(0, 3_600_000);
+    expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(6);
+    expect(await serve()).to.equal('cbe; here|nowdaf');
   });
 
-  it('lets no try pass by the waiters [P3]', async (scope) => {
-    const [here, there] = scope.pair({ limit: 2 });
+  it('lets no try pass by the waiters, and refuses a request above maxWaiting at once [P3]', async (scope) => {
+    const [here, there] = scope.pair({ limit: 2, maxWaiting: 1 });
     const holder = await here.acquire();
     const waiting = here.acquire({ permits: 2 });
     await scope.untilWaiting(1);
@@ -95,10 +90,16 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
       expect(await semaphore.tryAcquire()).to.equal(null);
       expect(await semaphore.tryUse(() => 'ran')).to.deep.equal({ ran: false });
       await errorOf(semaphore.acquire(0), AcquireTimeoutError);
+      const fields = { code: 'QUEUE_FULL', position: 1, limit: 1, semaphore: scope.name };
+      expect(await errorOf(semaphore.acquire(), QueueFullError)).to.include(fields);
     }
     // The holder of one permit waits for two, and so for its own.
     await holder.release();
     expect((await waiting).slots).to.deep.equal([0, 1]);
+    await (await waiting).release();
+    const never = scope.semaphore({ maxWaiting: 0 });
+    await never.acquire();
+    expect(await errorOf(never.acquire(), QueueFullError)).to.include({ position: 0, limit: 0 });
   });
 
   it('waits without a limit by default, and for longer than a timer can', async (scope) => {
@@ -110,24 +111,6 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
       await holder.release();
       await (await waiting).release();
     }
-  });
-
-  it('refuses a request above maxWaiting at once', async (scope) => {
-    const [here, there] = scope.pair({ maxWaiting: 1 });
-    const holder = await here.acquire();
-    const waiting = there.acquire();
-    await scope.untilWaiting(1);
-    for (const semaphore of [here, there]) {
-      const error = await errorOf(semaphore.acquire(), QueueFullError);
-      const fields = { code: 'QUEUE_FULL', position: 1, limit: 1, semaphore: scope.name };
-      expect(error).to.include(fields);
-      expect(await semaphore.tryAcquire()).to.equal(null);
-    }
-    await holder.release();
-    await (await waiting).release();
-    const never = scope.semaphore({ maxWaiting: 0 });
-    await never.acquire();
-    expect(await errorOf(never.acquire(), QueueFullError)).to.include({ position: 0, limit: 0 });
   });
 
   it('rejects with the very reason of an abort, and leaves nothing [P4]', async (scope) => {

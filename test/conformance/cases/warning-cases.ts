@@ -11,8 +11,7 @@ import {
 } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
-import { caseGroup } from '../case-group.js';
-import { type Scope, thrownBy } from '../scope.js';
+import { caseGroup, type Scope, thrownBy } from '../scope.js';
 
 /** An object that emits the warnings of semaphores. */
 interface EventSource {

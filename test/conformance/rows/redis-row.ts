@@ -2,25 +2,20 @@ import type { OpenClient } from '../../support/open-client.js';
 import { TestServer } from '../../support/redis-server.js';
 import type { KeyView, Lacks, Row } from '../row.js';
 
-interface Limits {
-  readonly lacks?: Lacks;
-  /** The client puts it before each key. */
-  readonly keyPrefix?: string;
-}
-
 export const SEVERAL_SERVERS: Lacks = {
   server: 'it has several, whose failures are cases of verification/topologies',
 };
 
 /**
  * A row on one server, or on several that are reached as one: `connect` is called twice, for two
- * clients that know nothing of each other.
+ * clients that know nothing of each other. The clients put `keyPrefix` before each key.
  */
 export function redisRow(
   title: string,
   redis: () => TestServer | { readonly command: Command },
   connect: () => Promise<OpenClient>,
-  { lacks = {}, keyPrefix = '' }: Limits = {},
+  lacks: Lacks = {},
+  keyPrefix = '',
 ): Row {
   return {
     title,
