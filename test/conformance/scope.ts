@@ -8,6 +8,7 @@ import type {
   HandleData,
   KeyedMutexOptions,
   SemaphoreOptions,
+  SemaphoreState,
 } from '../../src/index.js';
 import { backendOf } from '../../src/clients.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
@@ -105,20 +106,15 @@ export class Scope {
   }
 
   async assertNothingLeft(): Promise<void> {
-    const { keys }: Place = this.place;
+    const { keys, target }: Place = this.place;
     const used = [...this.#used.values()];
     // All names of a separate prefix are looked at together.
     const startOf = ({ prefix, name }: SemaphoreKey): string =>
       prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
     await eventually(async () => {
-      if (keys === undefined) for (const key of used) await this.#assertIdle(key);
+      if (keys === undefined) for (const key of used) await assertIdle(target, key);
       else for (const start of new Set(used.map(startOf))) await assertNoKeys(keys, start);
     });
-  }
-
-  async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
-    await using fresh = new Semaphore(this.place.target, name, { limit: 1, prefix });
-    expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
   }
 
   /** With a limit of 0 no waiter gets a permit that the call frees. */
@@ -137,21 +133,16 @@ export class Scope {
 
 export type Run = (scope: Scope) => Promise<void> | void;
 
-/** Cases that need the same abilities of a row. */
-export interface CaseGroup {
-  readonly title: string;
-  readonly needs: readonly Ability[];
-  /** Gives each case to `it`. */
-  readonly define: (it: (title: string, run: Run) => void) => void;
-}
-
+/** Cases that need the same abilities of a row; `define` gives each to `it`. */
 export function caseGroup(
   title: string,
-  needs: CaseGroup['needs'],
-  define: CaseGroup['define'],
-): CaseGroup {
+  needs: readonly Ability[],
+  define: (it: (title: string, run: Run) => void) => void,
+) {
   return { title, needs, define };
 }
+
+export type CaseGroup = ReturnType<typeof caseGroup>;
 
 export function untilLost(handle: Handle | CompositeHandle): Promise<HandleLostError> {
   return once(handle, 'lost').then(([error]) => error as HandleLostError);
@@ -168,10 +159,7 @@ export async function expectLost(handle: Handle, error: unknown, reason: string)
   expect(await handle.release()).to.equal(false);
 }
 
-export async function untilState(
-  semaphore: Semaphore,
-  state: { held?: number; waiting?: number },
-): Promise<void> {
+export async function untilState(semaphore: Semaphore, state: Partial<SemaphoreState>) {
   await eventually(async () => {
     expect(await semaphore.inspect(), semaphore.name).to.include(state);
   });
@@ -196,6 +184,11 @@ export function thrownBy(act: () => unknown): unknown {
     return error;
   }
   return undefined;
+}
+
+async function assertIdle(target: Target, { prefix, name }: SemaphoreKey): Promise<void> {
+  await using fresh = new Semaphore(target, name, { limit: 1, prefix });
+  expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
 }
 
 async function assertNoKeys(keys: KeyView, start: string): Promise<void> {

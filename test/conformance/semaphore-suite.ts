@@ -42,7 +42,7 @@ export function semaphoreSuite(row: Row, options: SuiteOptions = {}): void {
   const { groups = allGroups, passage = row.passage } = options;
   const lacks: Lacks = passage === undefined ? { time: 'npm run verify', ...row.lacks } : row.lacks;
   describe(row.title + withoutText(lacks), () => {
-    let place: Place | undefined;
+    let place: Place;
     before('open', async () => {
       place = Object.assign(await row.open(), { time: passage });
     });
@@ -54,8 +54,7 @@ export function semaphoreSuite(row: Row, options: SuiteOptions = {}): void {
   });
 }
 
-async function runCase(run: Run, place: Place | undefined): Promise<void> {
-  if (place === undefined) throw new Error('the row was not opened');
+async function runCase(run: Run, place: Place): Promise<void> {
   const scope = new Scope(place);
   try {
     await run(scope);

@@ -56,12 +56,10 @@ const BAD_CALLS: readonly Bad[] = [
 
 /** The message has the length in bytes where that is wrong. */
 function shownOf(value: unknown): string {
-  if (typeof value === 'string') {
-    const length = Buffer.byteLength(value);
-    return length > 100 || length === 0 ? String(length) : JSON.stringify(value);
-  }
-  if (typeof value !== 'object' || value === null) return String(value);
-  return Array.isArray(value) ? 'an array' : 'object';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'array' : 'object';
+  if (typeof value !== 'string') return String(value);
+  const length = Buffer.byteLength(value);
+  return length > 100 || length === 0 ? String(length) : JSON.stringify(value);
 }
 
 /** Each message names option, expectation and value. */
@@ -116,11 +114,9 @@ export const argumentCases = caseGroup('bad arguments', [], (it) => {
       ['name', [5, 'a:b', HALF_A_LETTER], ['', 'x'.repeat(129)], (as) => keyed({ name: as })],
       ['stripes', ['8'], [0, 1.5], (stripes) => keyed({ stripes })],
     );
-    const alone = { limit: 1, replicas: { atLeast: 1 } };
-    expect(() => new Semaphore(new MemoryBackend(), name, alone)).to.throw(
-      TypeError,
-      /^replicas: expected none, or a client of one Redis/,
-    );
+    const alone = make(new MemoryBackend(), name, { limit: 1, replicas: { atLeast: 1 } });
+    const { message } = await errorOf(alone, TypeError);
+    expect(message).to.match(/^replicas: expected none, or a client of one Redis/);
   });
 
   it('of calls are refused, each by its name, and the call takes nothing', async (scope) => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError } from '../../../src/index.js';
+import { AcquireTimeoutError, Mutex, ReadWriteLock } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { caseGroup, untilState } from '../scope.js';
 
@@ -96,5 +96,19 @@ export const limitCases = caseGroup('a live limit', ['operator calls'], (it) => 
     await untilState(here, { held: 1, waiting: 1 });
     expect(await here.addPermits(1)).to.equal(2);
     expect((await Promise.all(waiting)).map(({ slot }) => slot)).to.have.members([0, 1]);
+  });
+
+  it('neither raises a mutex above 1 nor lets a writer in beside others', async (scope) => {
+    const [lock] = scope.inBoth((at) => new ReadWriteLock(at, scope.name, { limit: 3 }));
+    await scope.semaphore({ limit: 3 }).setLimit(4);
+    const { message } = await errorOf(lock.acquireWrite(1000), RangeError);
+    expect(message).to.match(/^limit: expected 3 .*, got 4;/);
+    expect(await scope.semaphore({ limit: 3 }).inspect()).to.include({ held: 0, waiting: 0 });
+    await lock.semaphore.setLimit(3);
+    expect(await lock.write(() => 'alone')).to.equal('alone');
+    const [mutex] = scope.inBoth((at) => new Mutex(at, scope.name));
+    await mutex.setLimit(1);
+    await mutex.acquire();
+    expect(await mutex.tryAcquire()).to.equal(null);
   });
 });

@@ -96,8 +96,8 @@ export const lockCases = caseGroup('mutexes, keys, and several locks as one', []
     await using elsewhere = new Semaphore(new MemoryBackend(), scope.name, { limit: 1 });
     const here = scope.semaphore();
     for (const other of [elsewhere, scope.semaphore()]) {
-      const error = await errorOf(acquireAll([here, other]), RangeError);
-      expect(error.message).to.include(JSON.stringify(scope.name));
+      const refused = await errorOf(acquireAll([here, other]), RangeError);
+      expect(refused.message).to.include(`"${scope.name}"`);
     }
     expect(await here.inspect()).to.include({ held: 0, waiting: 0 });
   });
@@ -105,30 +105,32 @@ export const lockCases = caseGroup('mutexes, keys, and several locks as one', []
   it('acquireAll takes several permits of each semaphore, and asks for each once', async (scope) => {
     const [a, b] = [scope.semaphore({ limit: 3 }), scope.semaphore({}, scope.freshName())];
     const handle = await acquireAll([a, b, { semaphore: a, permits: 2 }]);
-    const [first, , third] = handle.handles;
-    expect(first).to.equal(third);
-    expect(first?.slots).to.deep.equal([0, 1, 2]);
+    expect(handle.handles[0]).to.equal(handle.handles[2]);
+    expect(handle.handles[0]?.slots).to.deep.equal([0, 1, 2]);
     expect(await handle.release()).to.equal(true);
     const tooMany = await errorOf(acquireAll([a, { semaphore: a, permits: 3 }]), RangeError);
-    expect(tooMany.message).to.match(/^permits: .*got 4/);
+    expect(tooMany).to.match(/ permits: .*got 4/);
     await untilState(a, { held: 0 });
-    const again = await acquireAll([a, b]);
-    const { signal } = again;
+  });
+
+  it('acquireAll is lost when a semaphore is closed, and refuses it from then on', async (scope) => {
+    const [a, b] = [scope.semaphore(), scope.semaphore({}, scope.freshName())];
+    const handle = await acquireAll([a, b]);
+    const { signal } = handle;
     await b.close();
     expect(signal.reason).to.include({ reason: 'closed', semaphore: b.name });
     expect(String(signal.reason)).to.include(`"${b.name}" (handle 2 of 2)`);
-    expect(again.held).to.equal(false);
+    expect(handle.held).to.equal(false);
     await errorOf(acquireAll([a, b]), ClosedError);
-    expect(await again.release()).to.equal(false);
+    expect(await handle.release()).to.equal(false);
     await untilState(a, { held: 0 });
   });
 
   it('a keyed mutex takes each key once, and knows its handle, whose tokens rise [P2]', async (scope) => {
     const [mutex, other] = scope.keyed();
     const handle = await mutex.acquire(['b', 'a', 'b', 'c']);
-    expect(handle.keys).to.deep.equal(['b', 'a', 'c']);
+    expect(handle).to.deep.include({ keys: ['b', 'a', 'c'], name: scope.name });
     expect(handle.handles).to.have.lengthOf(3);
-    expect(handle.name).to.equal(scope.name);
     for (const key of handle.keys) expect(await other.tryAcquire(key)).to.equal(null);
     expect((await other.acquire('d')).keys).to.deep.equal(['d']);
     let last = handle.handleOf('a').fencingToken;
@@ -142,19 +144,14 @@ export const lockCases = caseGroup('mutexes, keys, and several locks as one', []
   });
 
   it('a mutex has one holder at once, and the options of a semaphore', async (scope) => {
-    const [mutex] = scope.inBoth(
-      (at) => new Mutex(at, scope.name, { ttl: 5000, label: 'me', extendEvery: 0 }),
-    );
-    expect(mutex.limit).to.equal(1);
+    const [mutex] = scope.inBoth((at) => new Mutex(at, scope.name, { ttl: 5000, label: 'me' }));
     const handle = await mutex.acquire();
+    expect(handle.expiresIn).to.be.within(1, 5000);
     for (const other of [mutex, scope.elsewhere()]) {
       expect(await other.tryAcquire()).to.equal(null);
+      expect((await other.inspect()).holders[0]).to.include({ id: handle.id, label: 'me' });
     }
-    expect(handle.expiresIn).to.be.within(1, 5000);
-    const [holder] = (await scope.elsewhere().inspect()).holders;
-    expect(holder).to.include({ id: handle.id, label: 'me' });
     expect(await handle.release()).to.equal(true);
-    expect(await mutex.use(({ slot }) => slot)).to.equal(0);
   });
 
   it('a keyed semaphore has its own limit for each key, in all processes together', async (scope) => {
@@ -225,23 +222,3 @@ export const lockQueueCases = caseGroup('several locks as one', ['queue'], (it) 
     });
   }
 });
-
-export const lockLimitCases = caseGroup(
-  'mutexes and read-write locks',
-  ['operator calls'],
-  (it) => {
-    it('a live limit neither raises a mutex above 1 nor lets a writer in beside others', async (scope) => {
-      const [lock] = scope.inBoth((at) => new ReadWriteLock(at, scope.name, { limit: 3 }));
-      await scope.semaphore({ limit: 3 }).setLimit(4);
-      const { message } = await errorOf(lock.acquireWrite(1000), RangeError);
-      expect(message).to.match(/^limit: expected 3 .*, got 4;/);
-      expect(await scope.semaphore({ limit: 3 }).inspect()).to.include({ held: 0, waiting: 0 });
-      await lock.semaphore.setLimit(3);
-      expect(await lock.write(() => 'alone')).to.equal('alone');
-      const [mutex] = scope.inBoth((at) => new Mutex(at, scope.name));
-      await mutex.setLimit(1);
-      await mutex.acquire();
-      expect(await mutex.tryAcquire()).to.equal(null);
-    });
-  },
-);

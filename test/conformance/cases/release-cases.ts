@@ -71,16 +71,17 @@ export const releaseCases = caseGroup('release, use, tryUse and await using', []
 
   it('take timeout and permits as acquire and tryAcquire do', async (scope) => {
     const [here, there] = scope.pair({ limit: 3 });
-    expect(await here.use(({ slots }) => slots, { permits: 3 })).to.deep.equal([0, 1, 2]);
-    const holder = await there.acquire();
+    for (const permits of [3, 1]) {
+      const held = await here.use(({ slots }) => slots.length, { permits, timeout: 0 });
+      const tried = await there.tryUse(({ slots }) => slots.length, { permits });
+      expect([held, tried]).to.deep.equal([permits, { ran: true, result: permits }]);
+    }
+    await there.acquire();
     for (const timeout of [0, 20]) {
       await errorOf(here.use(never, { permits: 3, timeout }), AcquireTimeoutError);
     }
-    expect(await there.tryUse(never, { permits: 3 })).to.deep.equal({ ran: false });
+    expect(await here.tryUse(never, { permits: 3 })).to.deep.equal({ ran: false });
     expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
-    await holder.release();
-    const result = await there.tryUse(() => 'ran', { permits: 3 });
-    expect(result).to.deep.equal({ ran: true, result: 'ran' });
   });
 
   it('release at the end of the block, whatever happened in it', async (scope) => {
