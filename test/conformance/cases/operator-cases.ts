@@ -1,11 +1,7 @@
 import { expect } from 'chai';
 
-import {
-  type Handle,
-  type HandleData,
-  HandleLostError,
-  type Semaphore,
-} from '../../../src/index.js';
+import type { Handle, HandleData, Semaphore } from '../../../src/index.js';
+import { HandleLostError } from '../../../src/index.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { caseGroup, expectLost, untilLost, untilState } from '../scope.js';

@@ -1,11 +1,7 @@
 import { expect } from 'chai';
 
-import {
-  AcquireTimeoutError,
-  type Handle,
-  HandleLostError,
-  type Semaphore,
-} from '../../../src/index.js';
+import type { Handle, Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError, HandleLostError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { caseGroup } from '../scope.js';
 

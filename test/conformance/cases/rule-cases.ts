@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 
-import {
-  AcquireTimeoutError,
-  KeyedSemaphore,
-  Mutex,
-  type Semaphore,
-  type SemaphoreOptions,
-} from '../../../src/index.js';
+import type { Semaphore, SemaphoreOptions } from '../../../src/index.js';
+import { AcquireTimeoutError, KeyedSemaphore, Mutex } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { caseGroup, untilState } from '../scope.js';
 

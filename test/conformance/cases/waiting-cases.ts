@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 
-import {
-  type AcquireOptions,
-  AcquireTimeoutError,
-  ClosedError,
-  QueueFullError,
-  type Semaphore,
-} from '../../../src/index.js';
+import type { AcquireOptions, Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError, ClosedError, QueueFullError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { caseGroup, type Scope, untilState } from '../scope.js';
 

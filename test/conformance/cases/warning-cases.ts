@@ -137,8 +137,18 @@ export const storedWarningCases = caseGroup('processes that disagree', ['operato
   });
 });
 
+type Look = (handle: Handle | CompositeHandle) => unknown;
+
+/** A function of `use` whose tickets are lost meanwhile, unknown to its handle. */
+function losing(scope: Scope): Look {
+  return async (handle) => {
+    const handles = 'handles' in handle ? handle.handles : [handle];
+    for (const each of handles) await scope.removeTicket(each);
+  };
+}
+
 /** The ways in which a function of `use` looks at its handle. */
-const LOOKS: Readonly<Record<string, (handle: Handle | CompositeHandle) => unknown>> = {
+const LOOKS: Readonly<Record<string, Look>> = {
   signal: ({ signal }) => signal,
   held: ({ held }) => held,
   expiresIn: ({ expiresIn }) => expiresIn,
@@ -151,10 +161,7 @@ export const unnoticedCases = caseGroup('a loss while use runs', [], (it) => {
   it('is a warning of the object that has the permit, each time that the function never looked', async (scope) => {
     const { keyed, keys, lock, mutex } = facesOf(scope);
     const [one, two] = [scope.semaphore(), scope.semaphore({}, scope.freshName())];
-    const lose = (handle: Handle): Promise<void> => scope.removeTicket(handle);
-    const loseAll = async ({ handles }: CompositeHandle): Promise<void> => {
-      for (const handle of handles) await lose(handle);
-    };
+    const lose = losing(scope);
     const uses: [EventSource, () => Promise<unknown>, number][] = [
       [one, () => one.use(lose), 1],
       [one, () => one.tryUse(lose), 1],
@@ -162,12 +169,12 @@ export const unnoticedCases = caseGroup('a loss while use runs', [], (it) => {
       [one, () => one.use(() => Promise.reject(new Error())).catch(() => {}), 0],
       [keyed, () => keyed.use('a', lose), 1],
       [keyed, () => keyed.tryUse('a', lose), 1],
-      [keys, () => keys.use(['b', 'c'], loseAll), 2],
-      [keys, () => keys.tryUse('b', loseAll), 1],
+      [keys, () => keys.use(['b', 'c'], lose), 2],
+      [keys, () => keys.tryUse('b', lose), 1],
       [lock, () => lock.read(lose), 1],
       [lock, () => lock.write(lose), 1],
       [mutex, () => mutex.use(lose), 1],
-      [two, () => useAll([one, two], loseAll), 1],
+      [two, () => useAll([one, two], lose), 1],
     ];
     for (const [source, use, count] of uses) {
       const heard = heardOf('LOST_UNNOTICED', source);
@@ -179,21 +186,19 @@ export const unnoticedCases = caseGroup('a loss while use runs', [], (it) => {
   });
 
   it('is no warning where the function looked, before or after it', async (scope) => {
-    const semaphore = scope.semaphore();
+    const [semaphore, lose] = [scope.semaphore(), losing(scope)];
     const heard = heardOf('LOST_UNNOTICED', semaphore);
     for (const [title, look] of Object.entries(LOOKS)) {
-      await semaphore.use(async (handle) => {
-        await look(handle);
-        await scope.removeTicket(handle);
-      });
-      await semaphore.use(async (handle) => {
-        await scope.removeTicket(handle);
-        await look(handle);
-      });
-      await useAll([semaphore], async (handle) => {
-        for (const each of handle.handles) await scope.removeTicket(each);
-        await look(handle);
-      });
+      for (const steps of [
+        [look, lose],
+        [lose, look],
+      ]) {
+        const run: Look = async (handle) => {
+          for (const step of steps) await step(handle);
+        };
+        await semaphore.use(run);
+        await useAll([semaphore], run);
+      }
       await moment();
       expect(heard, title).to.deep.equal([]);
     }

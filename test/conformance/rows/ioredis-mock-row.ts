@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import RedisMock from 'ioredis-mock';
 
 import { type Command, keyView } from './redis-row.js';
@@ -16,20 +15,14 @@ export function ioredisMockRow(): Row {
     },
     open: () => {
       const [target, other] = [new RedisMock({ port: PORT }), new RedisMock({ port: PORT })];
+      const command: Command = (name = '', ...args) =>
+        Reflect.apply(Reflect.get(target, name.toLowerCase()) as Command, target, args);
       const close = async (): Promise<void> => {
         await target.flushall();
         target.disconnect();
         other.disconnect();
       };
-      return Promise.resolve({ target, other, keys: keyView(commandOf(target)), close });
+      return Promise.resolve({ target, other, keys: keyView(command), close });
     },
-  };
-}
-
-function commandOf(client: Redis): Command {
-  return async (name = '', ...args) => {
-    const method: unknown = Reflect.get(client, name.toLowerCase());
-    if (typeof method !== 'function') throw new Error(`the mock has no ${name}`);
-    return (await Reflect.apply(method, client, args)) as unknown;
   };
 }
