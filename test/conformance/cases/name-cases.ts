@@ -40,12 +40,8 @@ export const nameCases = caseGroup('names, and inspect', [], (it) => {
     const options = { limit: 7, ttl: 20_000 };
     const semaphore = scope.semaphore({ ...options, label: STRANGE });
     const empty = { held: 0, waiting: 0, holders: [], waiters: [] };
-    expect(await semaphore.inspect()).to.deep.equal({
-      name: scope.name,
-      limit: 7,
-      limitFrom: 'options',
-      ...empty,
-    });
+    const expected = { name: scope.name, limit: 7, limitFrom: 'options', ...empty };
+    expect(await semaphore.inspect()).to.deep.equal(expected);
     const gone = await semaphore.acquire();
     const three = await semaphore.acquire({ permits: 3 });
     const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
@@ -72,13 +68,10 @@ export const listingCases = caseGroup('names, and inspect', ['listing'], (it) =>
     for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
       await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
     }
+    const list = (prefix: string) => listSemaphores(scope.place.target, { prefix });
     const listed: string[] = [];
-    const all = listSemaphores(scope.place.target, { prefix: 'l*?[i]\\s' });
-    for await (const name of all) listed.push(name);
+    for await (const name of list('l*?[i]\\s')) listed.push(name);
     expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
-    expect(() => listSemaphores(scope.place.target, { prefix: '{}' })).to.throw(
-      TypeError,
-      /^prefix/,
-    );
+    expect(() => list('{}')).to.throw(TypeError, /^prefix/);
   });
 });
