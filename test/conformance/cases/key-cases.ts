@@ -31,7 +31,7 @@ export const keyCases = caseGroup('keys', ['keys'], (it) => {
     await waiting;
   });
 
-  it('are gone after the last ticket and waiter, but for info, which goes a day later [P4, P8]', async (scope) => {
+  it('go with the last ticket and waiter, but info a day later [P4, P8]', async (scope) => {
     const [here, there] = scope.pair();
     const holder = await there.acquire();
     await errorOf(here.acquire(10), AcquireTimeoutError);
@@ -48,7 +48,7 @@ export const keyCases = caseGroup('keys', ['keys'], (it) => {
     });
   });
 
-  it('of stripes are one, for a day [P8]', async (scope) => {
+  it('of stripes are one key, which stays for a day [P8]', async (scope) => {
     await scope.keyed({ stripes: 16 })[1].use('key', () => {});
     await eventually(async () => {
       const keys = await scope.ownKeys(`keyed:${scope.name}`);

@@ -194,7 +194,7 @@ export const lockQueueCases = caseGroup('several locks as one', ['queue'], (it) 
   const [first, second, third] = ['a', '\uffee', '\u{1f600}'] as const;
 
   for (const [face, takeOf] of Object.entries(FACES)) {
-    it(`${face} waits in one order, and gives all permits back at a timeout or an abort`, async (scope) => {
+    it(`${face} waits in one order, and gives all back at a timeout or an abort`, async (scope) => {
       const here = takeOf(scope);
       const holder = await takeOf(scope, true)(second);
       const late = await errorOf(here(second + first + third, 60), AcquireTimeoutError);

@@ -19,7 +19,7 @@ const never = (): never => expect.fail('it ran without a permit');
 const failure = new Error('the job failed');
 
 export const releaseCases = caseGroup('release, use, tryUse and await using', [], (it) => {
-  it('says whether the ticket was still held, however often, and frees no successor [P7]', async (scope) => {
+  it('release says each time whether the ticket was held, and frees no successor [P7]', async (scope) => {
     const [here, there] = scope.pair();
     for (const end of ['release', 'loss', 'known loss']) {
       const handle = await here.acquire();
@@ -37,7 +37,7 @@ export const releaseCases = caseGroup('release, use, tryUse and await using', []
     }
   });
 
-  it('run the function with a handle, and hide neither result nor error, lost or not [P7]', async (scope) => {
+  it('use and tryUse hide neither result nor error of the function, lost or not [P7]', async (scope) => {
     const semaphore = scope.semaphore();
     const throwing = (): never => {
       throw failure;
@@ -65,7 +65,7 @@ export const releaseCases = caseGroup('release, use, tryUse and await using', []
     }
   });
 
-  it('take timeout and permits as acquire and tryAcquire do', async (scope) => {
+  it('use and tryUse take timeout and permits as acquire and tryAcquire do', async (scope) => {
     const [here, there] = scope.pair({ limit: 3 });
     for (const permits of [3, 1]) {
       const held = await here.use(({ slots }) => slots.length, { permits, timeout: 0 });
@@ -80,7 +80,7 @@ export const releaseCases = caseGroup('release, use, tryUse and await using', []
     expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
   });
 
-  it('release at the end of the block, whatever happened in it', async (scope) => {
+  it('await using releases at the end of the block, whatever happened in it', async (scope) => {
     const semaphore = scope.semaphore({ limit: 3 });
     const handles: Handle[] = [];
     const block = async (): Promise<void> => {

@@ -38,7 +38,7 @@ async function usedOf(semaphore: Semaphore): Promise<Record<string, number>> {
 }
 
 export const ruleCases = caseGroup('rates, budgets and group limits', ['operator calls'], (it) => {
-  it('a rate holds back waiters and tries, in every process, whatever is released, also beside no limit', async (scope) => {
+  it('a rate holds back every process, whatever is released, also beside no limit', async (scope) => {
     const rate = { ...RATE, burst: 20 };
     const [here, there] = scope.pair({ limit: Infinity, rate });
     const before = (await here.inspect()).rate;
@@ -94,7 +94,7 @@ export const ruleCases = caseGroup('rates, budgets and group limits', ['operator
     }
   });
 
-  it('budgets charge waiters and tries, all costs or none, a cost above the burst where full, and settle the spending', async (scope) => {
+  it('budgets charge all costs or none, let a cost above the burst pass when full, and settle the spending', async (scope) => {
     const budgets = { tokens: BUDGET, images: { ...BUDGET, amount: 2 } };
     const [here, there] = scope.pair({ limit: 9, budgets });
     const aboveBurst = { cost: { tokens: 5000 }, timeout: 0 };

@@ -43,7 +43,7 @@ function facesOf(scope: Scope) {
 }
 
 export const limitWarningCases = caseGroup('processes that disagree', [], (it) => {
-  it('about the limit obey each their own, and get one warning each', async (scope) => {
+  it('about the limit obey each their own limit, and get one warning each', async (scope) => {
     const [here, there] = [scope.semaphore({ limit: 4 }), scope.elsewhere({ limit: 5 })];
     await there.acquire({ permits: 3 });
     await here.acquire();
@@ -62,7 +62,7 @@ export const limitWarningCases = caseGroup('processes that disagree', [], (it) =
     await expectOne(heard[1], 'limit 5 here and 4 elsewhere');
   });
 
-  it('about the limit one after the other get no warning', async (scope) => {
+  it('about the limit get no warning when one follows the other', async (scope) => {
     const equal = scope.pair({ limit: 4 });
     const follower = scope.elsewhere({ limit: 5 });
     const quiet = [...equal, follower].map((each) => heardOf('LIMIT_MISMATCH', each));
