@@ -1,5 +1,4 @@
 import type { Backend, RedisTarget } from '../../src/index.js';
-import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { TestServer } from '../support/redis-server.js';
 
 export type Target = RedisTarget | Backend;
@@ -16,14 +15,9 @@ export type Ability =
   | 'operator calls'
   /** `listSemaphores`. */
   | 'listing'
-  /** Failed commands say why, in the words of the server. */
-  | 'server errors'
   /** There is one server process, which belongs to the tests. */
   | 'server'
-  /**
-   * Cases may let time pass and look at how much: on a manual clock, or where `npm run verify`
-   * gives them a `Passage`.
-   */
+  /** A manual clock, or the `Passage` of `npm run verify`. */
   | 'time';
 
 /**
@@ -47,13 +41,14 @@ export interface Place {
   readonly target: Target;
   /** The same tickets as another process sees them: over another client. */
   readonly other: Target;
-  readonly tickets: TicketTampering;
   /** With the ability 'keys'. */
   readonly keys?: KeyView;
   /** The client of this row puts it before each key. */
   readonly keyPrefix?: string;
   /** With the ability 'server'. */
   readonly server?: TestServer;
+  /** With the ability 'time'. */
+  readonly time?: Passage;
   close(): Promise<void>;
 }
 
@@ -65,16 +60,8 @@ export interface Passage {
   pass(duration: number): Promise<void>;
   /** The event loop is blocked for so long. */
   stall(duration: number): void;
-  /** What `promise` gives, while time passes: so much at most, where time is ours to move. */
+  /** What `promise` gives, while time passes: so much where time is ours to move. */
   within<T>(duration: number, promise: Promise<T>): Promise<T>;
-}
-
-/** Changes tickets behind their holders' backs. */
-export interface TicketTampering {
-  /** As an eviction or an operator's ZREM would. */
-  remove(key: SemaphoreKey, id: string): Promise<void>;
-  /** Leaves the ticket `left` milliseconds to live; 0: none. */
-  age(key: SemaphoreKey, id: string, left: number): Promise<void>;
 }
 
 /**

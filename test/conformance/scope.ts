@@ -3,24 +3,25 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
-  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
   KeyedMutexOptions,
   SemaphoreOptions,
+  SemaphoreState,
 } from '../../src/index.js';
+import { backendOf } from '../../src/clients.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KeepingSemaphore } from '../support/keeping-semaphore.js';
-import type { TestServer } from '../support/redis-server.js';
-import { errorOf } from '../support/rejection.js';
-import type { KeyView, Passage, Place, Target } from './row.js';
+import type { Ability, KeyView, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
 const retry = { min: 5, max: 20 };
 let names = 0;
+
+type Ticket = Pick<HandleData, 'name' | 'id'>;
 
 /**
  * The tools of one case: fresh names, semaphores that are closed after it, time, and the data
@@ -28,36 +29,23 @@ let names = 0;
  */
 export class Scope {
   readonly name = this.freshName();
-  readonly #place: Place;
-  readonly #passage: Passage | undefined;
+  /** A case uses only the parts that its group needs. */
+  readonly place: Required<Place>;
   readonly #toClose: { close(): Promise<void> }[] = [];
   readonly #used = new Map<string, SemaphoreKey>();
 
-  constructor(place: Place, passage: Passage | undefined) {
-    this.#place = place;
-    this.#passage = passage;
-  }
-
-  get target(): Target {
-    return this.#place.target;
-  }
-
-  get keys(): KeyView {
-    return present(this.#place.keys, 'keys');
-  }
-
-  get server(): TestServer {
-    return present(this.#place.server, 'server');
+  constructor(place: Place) {
+    this.place = place as Required<Place>;
   }
 
   /** In the first process. Limit 1 and short pauses unless `options` say otherwise. */
   semaphore(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
-    return this.#make(this.#place.target, options, name);
+    return this.#make(this.place.target, options, name);
   }
 
   /** In another process: over another client. */
   elsewhere(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
-    return this.#make(this.#place.other, options, name);
+    return this.#make(this.place.other, options, name);
   }
 
   /** One in the first process, one in another. */
@@ -73,7 +61,7 @@ export class Scope {
 
   /** An object in each of the two processes. */
   inBoth<Face extends { close(): Promise<void> }>(make: (target: Target) => Face): [Face, Face] {
-    const faces: [Face, Face] = [make(this.#place.target), make(this.#place.other)];
+    const faces: [Face, Face] = [make(this.place.target), make(this.place.other)];
     this.#toClose.push(...faces);
     return faces;
   }
@@ -83,21 +71,14 @@ export class Scope {
     return `case-${names}`;
   }
 
-  removeTicket({ name, id }: Pick<HandleData, 'name' | 'id'>): Promise<void> {
-    return this.#place.tickets.remove({ prefix: DEFAULT_PREFIX, name }, id);
+  /** As an eviction or an operator's ZREM would, unknown to its holder. */
+  async removeTicket({ name, id }: Ticket): Promise<void> {
+    await backendOf(this.place.target).release([{ ...this.#tampering(name), ids: [id] }]);
   }
 
-  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. */
-  ageTicket({ name, id }: Pick<HandleData, 'name' | 'id'>, left: number): Promise<void> {
-    return this.#place.tickets.age({ prefix: DEFAULT_PREFIX, name }, id, left);
-  }
-
-  /** Removes the ticket of a handle and lets it know; gives the error. */
-  async lose(handle: Handle): Promise<HandleLostError> {
-    const lost = untilLost(handle);
-    await this.removeTicket(handle);
-    await errorOf(handle.extend(), Error);
-    return lost;
+  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. 0: none. */
+  async ageTicket({ name, id }: Ticket, left: number): Promise<void> {
+    await backendOf(this.place.target).extend([{ ...this.#tampering(name), ttl: left, ids: [id] }]);
   }
 
   /**
@@ -105,31 +86,18 @@ export class Scope {
    * to live.
    */
   async ownKeys(name: string = this.name): Promise<ReadonlyMap<string, number>> {
-    const keys = await this.keys(`${DEFAULT_PREFIX}:{${name}}:`);
+    const keys = await this.place.keys(`${DEFAULT_PREFIX}:{${name}}:`);
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
   }
 
   /** As the server knows it. */
   ownKey(part: string): string {
-    return `${this.#place.keyPrefix ?? ''}${DEFAULT_PREFIX}:{${this.name}}:${part}`;
+    return `${this.place.keyPrefix ?? ''}${DEFAULT_PREFIX}:{${this.name}}:${part}`;
   }
 
   /** Resolves once `count` requests wait in the queue of this case's semaphore. */
   async untilWaiting(count: number): Promise<void> {
     await untilState(this.elsewhere(), { waiting: count });
-  }
-
-  /** With the ability 'time'. */
-  get time(): Passage {
-    return present(this.#passage, 'time');
-  }
-
-  /**
-   * What `promise` gives, while time passes where it is ours to move. Without the ability 'time':
-   * whenever it comes.
-   */
-  within<T>(duration: number, promise: Promise<T>): Promise<T> {
-    return this.#passage === undefined ? promise : this.#passage.within(duration, promise);
   }
 
   /** Closes every semaphore; nothing of it may stay behind. */
@@ -138,31 +106,20 @@ export class Scope {
   }
 
   async assertNothingLeft(): Promise<void> {
+    const { keys, target }: Place = this.place;
     const used = [...this.#used.values()];
-    const { keys } = this.#place;
     // All names of a separate prefix are looked at together.
-    const starts = new Set(
-      used.map(({ prefix, name }) =>
-        prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`,
-      ),
-    );
+    const startOf = ({ prefix, name }: SemaphoreKey): string =>
+      prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
     await eventually(async () => {
-      if (keys === undefined) for (const key of used) await this.#assertIdle(key);
-      else for (const start of starts) await this.#assertNoKeys(keys, start);
+      if (keys === undefined) for (const key of used) await assertIdle(target, key);
+      else for (const start of new Set(used.map(startOf))) await assertNoKeys(keys, start);
     });
   }
 
-  async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
-    await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
-    expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
-  }
-
-  async #assertNoKeys(keys: KeyView, start: string): Promise<void> {
-    const left = [...(await keys(start))];
-    // What repeated calls must know ends by itself.
-    const stays = ([key, life]: [string, number]): boolean =>
-      partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
-    expect(left.filter((one) => !stays(one))).to.deep.equal([]);
+  /** With a limit of 0 no waiter gets a permit that the call frees. */
+  #tampering(name: string) {
+    return { key: { prefix: DEFAULT_PREFIX, name }, limit: 0, client: 'tampering' };
   }
 
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
@@ -173,6 +130,19 @@ export class Scope {
     return semaphore;
   }
 }
+
+export type Run = (scope: Scope) => Promise<void> | void;
+
+/** Cases that need the same abilities of a row; `define` gives each to `it`. */
+export function caseGroup(
+  title: string,
+  needs: readonly Ability[],
+  define: (it: (title: string, run: Run) => void) => void,
+) {
+  return { title, needs, define };
+}
+
+export type CaseGroup = ReturnType<typeof caseGroup>;
 
 export function untilLost(handle: Handle | CompositeHandle): Promise<HandleLostError> {
   return once(handle, 'lost').then(([error]) => error as HandleLostError);
@@ -189,35 +159,10 @@ export async function expectLost(handle: Handle, error: unknown, reason: string)
   expect(await handle.release()).to.equal(false);
 }
 
-export async function untilState(
-  semaphore: Semaphore,
-  state: { held?: number; waiting?: number },
-): Promise<void> {
+export async function untilState(semaphore: Semaphore, state: Partial<SemaphoreState>) {
   await eventually(async () => {
     expect(await semaphore.inspect(), semaphore.name).to.include(state);
   });
-}
-
-/**
- * Queues one request after the other, and releases when all wait: the letters in the order in which
- * they were served. `onAllWait` looks at the queue.
- */
-export async function servedInTurn(
-  scope: Scope,
-  requests: readonly (readonly [letter: string, by: Semaphore, options?: AcquireOptions])[],
-  onAllWait?: () => Promise<void>,
-): Promise<string> {
-  const holder = await scope.elsewhere().acquire();
-  let served = '';
-  const ends: Promise<void>[] = [];
-  for (const [letter, by, options] of requests) {
-    ends.push(by.use(() => void (served += letter), options));
-    await scope.untilWaiting(ends.length);
-  }
-  await onAllWait?.();
-  await holder.release();
-  await Promise.all(ends);
-  return served;
 }
 
 /** The semaphore under a key of the keyed mutex of a case. */
@@ -241,11 +186,19 @@ export function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
-function partOf(key: string): string {
-  return key.slice(key.lastIndexOf(':') + 1);
+async function assertIdle(target: Target, { prefix, name }: SemaphoreKey): Promise<void> {
+  await using fresh = new Semaphore(target, name, { limit: 1, prefix });
+  expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
 }
 
-function present<T>(value: T | undefined, ability: string): T {
-  if (value === undefined) throw new Error(`a case that uses this needs the ability '${ability}'`);
-  return value;
+async function assertNoKeys(keys: KeyView, start: string): Promise<void> {
+  const left = [...(await keys(start))];
+  // What repeated calls must know ends by itself.
+  const stays = ([key, life]: [string, number]): boolean =>
+    partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
+  expect(left.filter((one) => !stays(one))).to.deep.equal([]);
+}
+
+function partOf(key: string): string {
+  return key.slice(key.lastIndexOf(':') + 1);
 }

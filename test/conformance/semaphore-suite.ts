@@ -9,67 +9,53 @@
  *      server (all rows share one); a row that `npm test` should run, too, gets a file here.
  *
  * To add a case: put it under a title into a group in cases/. It gets a `Scope` with fresh names,
- * semaphores that are closed after it, and, with `needing('time')`, time. What it must not do:
- * distinguish rows (use `needing`), let its verdict depend on the speed of the machine, leave
- * anything behind (checked after each case).
+ * semaphores that are closed after it, and what its group needs. What it must not do: distinguish
+ * rows (a group has `needs`), let its verdict depend on the speed of the machine, leave anything
+ * behind (checked after each case).
  *
  * P1 to P9 in titles are the promises of the contract.
  */
 import { readdirSync } from 'node:fs';
 
-import { type CaseGroup, casesOf, type Run } from './case-group.js';
-import type { Ability, Lacks, Passage, Place, Row } from './row.js';
-import { Scope } from './scope.js';
+import type { Lacks, Passage, Place, Row } from './row.js';
+import { type CaseGroup, type Run, Scope } from './scope.js';
 
-const FOLDER = new URL('cases/', import.meta.url);
-const imports = readdirSync(FOLDER).map((name) => {
-  const file = new URL(name.replace(/\.ts$/, '.js'), FOLDER);
-  return import(file.href) as Promise<Readonly<Record<string, CaseGroup>>>;
-});
+/** The groups in these files of `cases/`. */
+export async function groupsIn(...files: string[]): Promise<CaseGroup[]> {
+  const modules = files.map(
+    (file) => import(`./cases/${file}.js`) as Promise<Readonly<Record<string, CaseGroup>>>,
+  );
+  return (await Promise.all(modules)).flatMap((exported) => Object.values(exported));
+}
 
-/** Each group in a file of `cases/`. */
-export const allGroups: ReadonlySet<CaseGroup> = new Set(
-  (await Promise.all(imports)).flatMap((exported) => Object.values(exported)),
-);
+const files = readdirSync(new URL('cases/', import.meta.url));
+export const allGroups = await groupsIn(...files.map((file) => file.replace(/\.ts$/, '')));
 
 export interface SuiteOptions {
-  readonly groups?: Iterable<CaseGroup>;
+  readonly groups?: readonly CaseGroup[];
   /** Gives a row whose clock is real the ability 'time'. */
   readonly passage?: Passage;
-  /** Only the cases that need this. */
-  readonly only?: Ability;
 }
 
 /** Defines the cases for one row; its title names what it cannot do. */
 export function semaphoreSuite(row: Row, options: SuiteOptions = {}): void {
-  const { groups = allGroups, passage = row.passage, only } = options;
-  const lacks: Lacks = {
-    ...(passage === undefined ? { time: 'npm run verify' } : {}),
-    ...row.lacks,
-  };
+  const { groups = allGroups, passage = row.passage } = options;
+  const lacks: Lacks = passage === undefined ? { time: 'npm run verify', ...row.lacks } : row.lacks;
   describe(row.title + withoutText(lacks), () => {
-    let place: Place | undefined;
+    let place: Place;
     before('open', async () => {
-      place = await row.open();
+      place = Object.assign(await row.open(), { time: passage });
     });
     after('close', () => place?.close());
-    for (const group of groups) {
-      const cases = casesOf(group).filter(
-        ({ needs }) =>
-          !needs.some((ability) => lacks[ability] !== undefined) &&
-          (only === undefined || needs.includes(only)),
-      );
-      if (cases.length === 0) continue;
-      describe(group.title, () => {
-        for (const { title, run } of cases) it(title, () => runCase(run, place, passage));
-      });
+    for (const { title, needs, define } of groups) {
+      if (needs.some((ability) => lacks[ability] !== undefined)) continue;
+      describe(title, () => define((name, run) => it(name, () => runCase(run, place))));
     }
   });
 }
 
-async function runCase(run: Run, place: Place | undefined, passage?: Passage): Promise<void> {
-  if (place === undefined) throw new Error('the row was not opened');
-  const scope = new Scope(place, passage);
+async function runCase(run: Run, place: Place): Promise<void> {
+  const scope = new Scope(place);
   try {
     await run(scope);
   } finally {

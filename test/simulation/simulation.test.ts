@@ -57,9 +57,7 @@ describe('simulation', () => {
   });
 
   it('every planted bug has its place in the sources', async () => {
-    const checks = await Promise.allSettled(BUGS.map((bug) => checkPlace(bug)));
-    const misplaced = checks.filter((check) => check.status === 'rejected');
-    expect(misplaced.map(({ reason }) => String(reason))).to.deep.equal([]);
+    for (const bug of BUGS) await checkPlace(bug);
   });
 });
 

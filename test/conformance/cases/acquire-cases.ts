@@ -4,7 +4,7 @@ import { AcquireTimeoutError, isRedsemError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { errorOf } from '../../support/rejection.js';
-import { type CaseGroup, needing } from '../case-group.js';
+import { caseGroup } from '../scope.js';
 
 /** `most`: the permits of the largest request. */
 const LOADS = [
@@ -14,84 +14,76 @@ const LOADS = [
   { limit: 5, taken: 0, tasks: 60, most: 5 },
 ];
 
-export const acquireCases: CaseGroup = {
-  title: 'acquire and tryAcquire',
-  cases: {
-    'give a handle with every field that a holder needs': async (scope) => {
-      // A ttl may be any number.
-      const semaphore = scope.semaphore({ limit: 23, ttl: 29_000.75, extendEvery: 1000.5 });
-      expect(semaphore).to.include({ limit: 23, name: scope.name });
-      for (const take of [() => semaphore.acquire(), () => semaphore.tryAcquire()]) {
-        const handle = await take();
-        if (handle === null) throw new Error('there is a free permit');
-        expect(handle.id).to.be.a('string').that.is.not.empty;
-        expect(handle).to.include({ name: scope.name, slot: 0, held: true });
-        expect(handle.slots).to.deep.equal([0]);
-        expect(handle.signal.aborted).to.equal(false);
-        expect(handle.expiresIn).to.be.within(20_000, 29_000);
-        expect(() => handle.assertHeld()).to.not.throw();
-        await handle.extend();
-        expect(await handle.release()).to.equal(true);
-      }
-    },
+export const acquireCases = caseGroup('acquire and tryAcquire', [], (it) => {
+  it('give as many permits as the limit says and no more, over all objects [P1]', async (scope) => {
+    // A ttl may be any number.
+    const other = scope.semaphore({ limit: 5, ttl: 29_000.75, extendEvery: 1000.5 });
+    const [here, there] = scope.pair({ limit: 5 });
+    expect(here).to.include({ limit: 5, name: scope.name });
+    const three = Promise.all([here.acquire(), here.acquire(0), here.acquire(1000)]);
+    const handles = [...(await three), await there.tryAcquire(), await other.acquire()];
+    expect(new Set(handles.map((handle) => handle?.id))).to.have.lengthOf(5);
+    expect(handles.map((handle) => handle?.slot)).to.have.members([0, 1, 2, 3, 4]);
+    for (const each of [here, there, other]) expect(await each.tryAcquire()).to.equal(null);
+    await handles[0]?.release();
+    expect(await there.tryAcquire()).to.include({ held: true, slot: handles[0]?.slot });
+    const error = await errorOf(here.acquire(0), AcquireTimeoutError);
+    expect(error).to.include({ semaphore: scope.name, timeout: 0, attempts: 1 });
+    expect(error.cause).to.equal(undefined);
+    expect(await here.inspect()).to.include({ held: 5, waiting: 0 });
+    for (const handle of handles.slice(1)) {
+      expect(handle).to.include({ name: scope.name, held: true });
+      expect(handle?.id).to.be.a('string').that.is.not.empty;
+      expect(handle?.slots).to.deep.equal([handle?.slot]);
+      expect(handle?.signal.aborted).to.equal(false);
+      expect(handle?.expiresIn).to.be.within(20_000, 30_000);
+      handle?.assertHeld();
+      await handle?.extend();
+      expect(await handle?.release()).to.equal(true);
+    }
+  });
 
-    'grant as many permits as the limit says and no more, over all objects [P1]': async (scope) => {
-      const other = scope.semaphore({ limit: 5, label: 'other options', ttl: 5000 });
-      const [here, there] = scope.pair({ limit: 5 });
-      const three = Promise.all([here.acquire(), here.acquire(0), here.acquire(1000)]);
-      const handles = [...(await three), await there.acquire(0), await other.acquire()];
-      expect(new Set(handles.map(({ id }) => id))).to.have.lengthOf(5);
-      for (const each of [here, there, other]) expect(await each.tryAcquire()).to.equal(null);
-      await handles[0]?.release();
-      expect(await there.tryAcquire()).to.include({ held: true, slot: handles[0]?.slot });
-      const error = await errorOf(here.acquire(0), AcquireTimeoutError);
-      expect(error).to.include({ semaphore: scope.name, timeout: 0, attempts: 1 });
-      expect(error.cause).to.equal(undefined);
-      expect(await here.inspect()).to.include({ held: 5, waiting: 0 });
-    },
+  it('give each permit and no slot twice, however many tasks wait for them [P1]', async (scope) => {
+    for (const { limit, taken, tasks, most } of LOADS) {
+      const semaphores = scope.pair({ limit }, scope.freshName());
+      const holder = taken > 0 ? await semaphores[0].acquire({ permits: taken }) : { slots: [] };
+      const used = new Set(holder.slots);
+      let peak = 0;
+      const task = async (i: number): Promise<void> => {
+        const semaphore = semaphores[i % 2] ?? semaphores[0];
+        await using handle = await semaphore.acquire({ permits: 1 + ((i * 7) % most) });
+        for (const slot of handle.slots) {
+          expect(used.has(slot), `slot ${slot} is used twice`).to.equal(false);
+          expect(slot).to.be.within(0, limit - 1);
+          used.add(slot);
+        }
+        peak = Math.max(peak, used.size);
+        // No task leaves before all slots were taken.
+        if (most === 1) await eventually(() => peak === limit);
+        await moment(i % 3);
+        for (const slot of handle.slots) used.delete(slot);
+      };
+      await Promise.all(Array.from({ length: tasks }, (_, i) => task(i)));
+      expect(peak).to.equal(limit);
+      expect(await semaphores[1].inspect()).to.include({ held: taken, waiting: 0 });
+    }
+  });
+});
 
-    'time out in time, with the semaphore and the time of the wait [P5]': needing(
-      'time',
-      async (scope) => {
-        await scope.within(1000, scope.elsewhere().acquire());
-        const started = scope.time.now();
-        const waiting = errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
-        const error = await scope.within(5000, waiting);
-        const took = scope.time.now() - started;
-        expect(took).to.be.within(79, 80 + scope.time.late);
-        expect(isRedsemError(error)).to.equal(true);
-        // Its cause depends on whether a call was under way at that moment.
-        expect(error).to.include({ code: 'ACQUIRE_TIMEOUT', semaphore: scope.name, timeout: 80 });
-        expect(error.waited).to.be.within(79, Math.ceil(took));
-        expect(error.attempts).to.be.at.least(1);
-        expect(error.message).to.include(scope.name).and.to.include('80');
-      },
-    ),
-
-    'give each permit and no slot twice, however many tasks wait for them [P1]': async (scope) => {
-      for (const { limit, taken, tasks, most } of LOADS) {
-        const semaphores = scope.pair({ limit }, scope.freshName());
-        const holder = taken > 0 ? await semaphores[0].acquire({ permits: taken }) : { slots: [] };
-        const used = new Set(holder.slots);
-        let peak = 0;
-        const task = async (i: number): Promise<void> => {
-          const semaphore = semaphores[i % 2] ?? semaphores[0];
-          await using handle = await semaphore.acquire({ permits: 1 + ((i * 7) % most) });
-          for (const slot of handle.slots) {
-            expect(used.has(slot), `slot ${slot} is used twice`).to.equal(false);
-            expect(slot).to.be.within(0, limit - 1);
-            used.add(slot);
-          }
-          peak = Math.max(peak, used.size);
-          // No task leaves before all slots were taken.
-          if (most === 1) await eventually(() => peak === limit);
-          await moment(i % 3);
-          for (const slot of handle.slots) used.delete(slot);
-        };
-        await Promise.all(Array.from({ length: tasks }, (_, i) => task(i)));
-        expect(peak).to.equal(limit);
-        expect(await semaphores[1].inspect()).to.include({ held: taken, waiting: 0 });
-      }
-    },
-  },
-};
+export const timeoutCases = caseGroup('acquire with a timeout', ['time'], (it) => {
+  it('rejects in time, with the semaphore and the time of the wait [P5]', async (scope) => {
+    const { time } = scope.place;
+    await time.within(1000, scope.elsewhere().acquire());
+    const started = time.now();
+    const waiting = errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
+    const took = waiting.then(() => time.now() - started);
+    const error = await time.within(5000, waiting);
+    expect(await took).to.be.within(79, 80 + time.late);
+    expect(error.waited).to.be.within(79, Math.ceil(await took));
+    // Its cause depends on whether a call was under way at that moment.
+    expect(error).to.include({ code: 'ACQUIRE_TIMEOUT', semaphore: scope.name, timeout: 80 });
+    expect(error.attempts).to.be.at.least(1);
+    expect(error.message).to.include(scope.name).and.to.include('80');
+    expect(isRedsemError(error)).to.equal(true);
+  });
+});

@@ -2,8 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import { listSemaphores, type Semaphore } from '../../../src/index.js';
-import { reasonOf } from '../../support/rejection.js';
-import { type CaseGroup, needing } from '../case-group.js';
+import { caseGroup } from '../scope.js';
 
 /** Each is another name, however alike they look. */
 const NAMES: readonly string[] = [
@@ -21,89 +20,58 @@ async function takenOf(semaphores: readonly Semaphore[]): Promise<string[]> {
   return handles.flatMap((handle) => handle?.name ?? []);
 }
 
-export const nameCases: CaseGroup = {
-  title: 'names, and inspect',
-  cases: {
-    'names of any kind work, stay as they are, and never meet': async (scope) => {
-      // A sign of the scripts begins it.
-      const prefix = `*${scope.freshName()}`;
-      const semaphores = NAMES.map((name) => scope.semaphore({ prefix }, name));
-      const others = NAMES.map((name) => scope.elsewhere({ prefix }, name));
-      expect(semaphores.map(({ name }) => name)).to.deep.equal(NAMES);
-      expect(await takenOf(semaphores)).to.deep.equal(NAMES);
-      expect(await takenOf(others)).to.deep.equal([]);
-      const states = await Promise.all(others.map((other) => other.inspect()));
-      const shown = states.map(({ name, held }) => [name, held]);
-      expect(shown).to.deep.equal(NAMES.map((name) => [name, 1]));
-      await semaphores[7]?.close();
-      expect(await takenOf(others)).to.deep.equal([NAMES[7]]);
-    },
+export const nameCases = caseGroup('names, and inspect', [], (it) => {
+  it('names of any kind work, stay as they are, and never meet', async (scope) => {
+    // A sign of the scripts begins it.
+    const prefix = `*${scope.freshName()}`;
+    const semaphores = NAMES.map((name) => scope.semaphore({ prefix }, name));
+    const others = NAMES.map((name) => scope.elsewhere({ prefix }, name));
+    expect(semaphores.map(({ name }) => name)).to.deep.equal(NAMES);
+    expect(await takenOf(semaphores)).to.deep.equal(NAMES);
+    expect(await takenOf(others)).to.deep.equal([]);
+    const states = await Promise.all(others.map((other) => other.inspect()));
+    const shown = states.map(({ name, held }) => [name, held]);
+    expect(shown).to.deep.equal(NAMES.map((name) => [name, 1]));
+    await semaphores[7]?.close();
+    expect(await takenOf(others)).to.deep.equal([NAMES[7]]);
+  });
 
-    'inspect shows holders and their permits, without expired ones': async (scope) => {
-      const options = { limit: 7, ttl: 20_000 };
-      const semaphore = scope.semaphore({ ...options, label: STRANGE });
-      const empty = { held: 0, waiting: 0, holders: [], waiters: [] };
-      expect(await semaphore.inspect()).to.deep.equal({
-        name: scope.name,
-        limit: 7,
-        limitFrom: 'options',
-        ...empty,
-      });
-      const gone = await semaphore.acquire();
-      const three = await semaphore.acquire({ permits: 3 });
-      const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
-      const byDefault = await scope.semaphore(options).acquire();
-      await scope.ageTicket(gone, 0);
-      const { held, holders } = await scope.elsewhere().inspect();
-      await three.extend();
-      expect(held).to.equal(5);
-      const labels = [STRANGE, '', `${hostname()}:${process.pid}`];
-      for (const [i, handle] of [three, unlabelled, byDefault].entries()) {
-        const { id, slots, fencingToken } = handle;
-        const holder = holders.find((each) => each.id === id);
-        expect(holder).to.deep.include({ slots: [...slots], fencingToken, label: labels[i] });
-        expect(holder?.expiresIn).to.be.within(15_000, 20_000);
-        expect(holder?.heldFor).to.be.within(0, 5000);
-      }
-      expect(holders).to.have.lengthOf(3);
-    },
+  it('inspect shows holders and their permits, without expired ones', async (scope) => {
+    const options = { limit: 7, ttl: 20_000 };
+    const semaphore = scope.semaphore({ ...options, label: STRANGE });
+    const empty = { held: 0, waiting: 0, holders: [], waiters: [] };
+    const expected = { name: scope.name, limit: 7, limitFrom: 'options', ...empty };
+    expect(await semaphore.inspect()).to.deep.equal(expected);
+    const gone = await semaphore.acquire();
+    const three = await semaphore.acquire({ permits: 3 });
+    const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
+    const byDefault = await scope.semaphore(options).acquire();
+    await scope.ageTicket(gone, 0);
+    const { held, holders } = await scope.elsewhere().inspect();
+    await three.extend();
+    expect(held).to.equal(5);
+    const labels = [STRANGE, '', `${hostname()}:${process.pid}`];
+    for (const [i, handle] of [three, unlabelled, byDefault].entries()) {
+      const { id, slots, fencingToken } = handle;
+      const holder = holders.find((each) => each.id === id);
+      expect(holder).to.deep.include({ slots: [...slots], fencingToken, label: labels[i] });
+      expect(holder?.expiresIn).to.be.within(15_000, 20_000);
+      expect(holder?.heldFor).to.be.within(0, 5000);
+    }
+    expect(holders).to.have.lengthOf(3);
+  });
+});
 
-    'inspect shows waiters in their order': needing('queue', async (scope) => {
-      await scope.elsewhere({ limit: 2, label: 'holder' }).acquire({ permits: 2 });
-      const labels = ['first', 'waits; here|now', 'third'];
-      const semaphores = labels.map((label, i) =>
-        i === 1 ? scope.elsewhere({ limit: 2, label }) : scope.semaphore({ limit: 2, label }),
-      );
-      const ends: Promise<unknown>[] = [];
-      for (const [i, semaphore] of semaphores.entries()) {
-        ends.push(reasonOf(semaphore.acquire({ permits: i === 1 ? 2 : 1 })));
-        await scope.untilWaiting(i + 1);
-      }
-      const { waiting, waiters, holders } = await scope.elsewhere({ limit: 2 }).inspect();
-      expect(waiting).to.equal(3);
-      expect(holders.map(({ label }) => label)).to.deep.equal(['holder']);
-      expect(waiters.map(({ label }) => label)).to.deep.equal(labels);
-      expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2]);
-      expect(waiters.map(({ permits }) => permits)).to.deep.equal([1, 2, 1]);
-      for (const { waitingFor } of waiters) expect(waitingFor).to.be.within(0, 3_600_000);
-      expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(3);
-      await Promise.all(semaphores.map((semaphore) => semaphore.close()));
-      await Promise.all(ends);
-    }),
-
-    'names are listed, each once, and no name of another prefix': needing(
-      'listing',
-      async (scope) => {
-        const names = NAMES.filter((name) => Buffer.byteLength(name) < 512);
-        for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
-          await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
-        }
-        const listed: string[] = [];
-        const all = listSemaphores(scope.target, { prefix: 'l*?[i]\\s' });
-        for await (const name of all) listed.push(name);
-        expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
-        expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
-      },
-    ),
-  },
-};
+export const listingCases = caseGroup('names, and inspect', ['listing'], (it) => {
+  it('names are listed, each once, and no name of another prefix', async (scope) => {
+    const names = NAMES.filter((name) => Buffer.byteLength(name) < 512);
+    for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
+      await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
+    }
+    const list = (prefix: string) => listSemaphores(scope.place.target, { prefix });
+    const listed: string[] = [];
+    for await (const name of list('l*?[i]\\s')) listed.push(name);
+    expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
+    expect(() => list('{}')).to.throw(TypeError, /^prefix/);
+  });
+});

@@ -14,30 +14,27 @@ const lazyConnect = true;
 
 /** Every client library and major, on one server. */
 export function serverRows(server: () => TestServer): Row[] {
-  const row = (title: string, connect: (url: string) => Promise<OpenClient>, limits = {}): Row =>
-    redisRow(title, server, () => connect(server().url), limits);
-  const keyPrefix = 'app:';
-  const prefixed = { lazyConnect, keyPrefix, stringNumbers: true };
+  type Connect = (url: string) => Promise<OpenClient>;
+  const row = (title: string, connect: Connect, lacks = {}, prefix = ''): Row =>
+    redisRow(title, server, () => connect(server().url), lacks, prefix);
+  const before = { keyPrefix: 'app:' };
+  const redis6 = (url: string) => connected(createClient({ url, ...before }));
+  const ioredis6 = (url: string) =>
+    connected(new Redis6(url, { lazyConnect, ...before, stringNumbers: true }));
   return [
     row('redis 4', (url) => connected(createClient4({ url }))),
     row('redis 5', (url) => connected(createClient5({ url }))),
     row('redis 6, RESP 2', (url) => connected(createClient({ url, RESP: 2 }))),
-    row('redis 6 with keyPrefix', (url) => connected(createClient({ url, keyPrefix })), {
-      keyPrefix,
-    }),
+    row('redis 6 with keyPrefix', redis6, {}, before.keyPrefix),
     row('redis 6, RESP 3', (url) => connected(createClient({ url, RESP: 3 }))),
     row('createClientPool of redis 6', (url) => connected(createClientPool({ url })), {
-      lacks: { push: 'a pool cannot subscribe' },
+      push: 'a pool cannot subscribe',
     }),
     row('ioredis 5', (url) => connected(new Redis(url, { lazyConnect }))),
     row('ioredis 6', (url) => connected(new Redis6(url, { lazyConnect }))),
-    row(
-      'ioredis 6 with keyPrefix and stringNumbers',
-      (url) => connected(new Redis6(url, prefixed)),
-      { keyPrefix },
-    ),
+    row('ioredis 6 with keyPrefix and stringNumbers', ioredis6, {}, before.keyPrefix),
     row('a RedisConnection of two methods', connectByTwoMethods, {
-      lacks: { push: 'it has no method to subscribe' },
+      push: 'it has no method to subscribe',
     }),
   ];
 }
