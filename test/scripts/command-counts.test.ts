@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Costs, RequestOrder } from '../../src/backends/backend.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { CallOptions } from './port-fixture.js';
-import { closeFixtures, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, ids, kinds, ofGroup, RedisFixture, request } from './port-fixture.js';
 
 const HOUR = 3_600_000;
 
@@ -34,10 +34,6 @@ const PAIRS: Record<string, Pair> = {
   'a permit that costs of two budgets': { order, cost: { tokens: 4 }, options, commands: [7, 9] },
 };
 
-function ofGroup(group: string): RequestOrder {
-  return { group, weight: 1, priority: 0 };
-}
-
 /** Requests come in this order, 500 in a call, each with the order that `given` gives it. */
 async function ask(
   one: RedisFixture,
@@ -45,7 +41,7 @@ async function ask(
   given: (i: number) => RequestOrder | undefined,
   verdict = 'queued',
 ): Promise<void> {
-  const requests = list.map((id, i) => request(id, 'wait', given(i)));
+  const requests = list.map((id, i) => request(id, 'wait', { order: given(i) }));
   for (let from = 0; from < requests.length; from += 500) {
     const reply = await one.acquire(requests.slice(from, from + 500), { ttl: HOUR });
     expect(new Set(kinds(reply))).to.deep.equal(new Set([verdict]));
@@ -73,7 +69,7 @@ describeWithServer('the commands of a script', (server) => {
       // In the middle of 2.8 hours, at whose end the slow path renews the keys.
       const time = { now: 1_795_235_000_000 };
       const paired = new RedisFixture(server(), { limit: 10, time });
-      const asks = (id: string) => request(id, 'wait', asked.order, false, asked.cost);
+      const asks = (id: string) => request(id, 'wait', asked);
       // The first grant writes the rules that the caller names.
       await paired.acquire([...ids('h', held), asks('a.1')], said);
       await paired.release('a.1', said);

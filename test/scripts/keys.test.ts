@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { FixtureOptions } from './port-fixture.js';
-import { closeFixtures, DAY, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, ids, kinds, ofGroup, RedisFixture, request } from './port-fixture.js';
 
 type Call = [string, (one: RedisFixture) => Promise<unknown>];
 
@@ -17,7 +17,7 @@ interface Scene {
 }
 
 function ask(one: RedisFixture, id: string, group: string, priority = 0): Promise<unknown> {
-  return one.acquire([request(id, 'wait', { group, weight: 1, priority })]);
+  return one.acquire([request(id, 'wait', { order: ofGroup(group, 1, priority) })]);
 }
 
 const SCENES: Readonly<Record<string, Scene>> = {
@@ -143,28 +143,6 @@ describeWithServer('keys of a semaphore', (server) => {
       });
     }
 
-    it('find the free slots again where their key was lost between two releases', async () => {
-      for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
-        const one = make({ limit: 4 });
-        for (const id of ids('a', 4)) await one.take(id);
-        for (const id of ['a.3', 'a.1']) await one.release(id);
-        await one.lose('slots');
-        for (const id of after) await one.release(id);
-        for (const id of ['b.1', 'b.2']) await one.take(id);
-        await expectSound(one);
-      }
-    });
-
-    it('count the permits of groups again, also where a usual call finds the loss', async () => {
-      const one = make();
-      const ofGroup = (id: string, group: string) =>
-        one.acquire([request(id, 'try', { group, weight: 1, priority: 0 })], { groupLimit: 1 });
-      await ofGroup('a.1', 'a');
-      await one.lose('groups');
-      expect(kinds(await ofGroup('b.1', 'b'))).to.deep.equal(['granted']);
-      expect(kinds(await ofGroup('a.2', 'a'))).to.deep.equal(['busy']);
-    });
-
     /** Holders come and go until each request had its turn: in how many rounds. */
     async function roundsOf(
       one: RedisFixture,
@@ -205,18 +183,6 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   describe('expire', () => {
-    it('not before a meter has run out, which may need days', async () => {
-      const one = make();
-      const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
-      for (const id of ids('a', 3)) await one.acquire(id, slow);
-      expect((await one.lives())['info']).to.be.above(15 * DAY);
-      const dear = make();
-      const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
-      await dear.acquire([request('a.1', 'wait', undefined, false, { tokens: 1 })], { budgets });
-      await dear.release('a.1', { spent: [{ tokens: 90 }] });
-      expect((await dear.lives())['info']).to.be.above(9 * DAY);
-    });
-
     it('not before the waiter lease, for the keys of a queue whose client asks again', async () => {
       const one = make({ limit: 3 });
       await one.acquire(ids('h', 3));

@@ -7,7 +7,7 @@ import {
   closeFixtures,
   describeOnBoth,
   ids,
-  kinds,
+  ofGroup,
   RedisFixture,
   request,
 } from './port-fixture.js';
@@ -15,7 +15,7 @@ import {
 /** Waits, of the group that is the second part's first letter: `c.a1` is of group a. */
 function ask(one: PortFixture, list: readonly string[], change: Partial<RequestOrder> = {}) {
   const requests = list.map((id) =>
-    request(id, 'wait', { group: id.slice(2, 3), weight: 1, priority: 0, ...change }),
+    request(id, 'wait', { order: { ...ofGroup(id.slice(2, 3)), ...change } }),
   );
   return one.acquire(requests);
 }
@@ -61,33 +61,6 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
     const order = (await grants(one)).map((id) => id.slice(2, 3));
     expect(order.join('')).to.equal(`d${'aab'.repeat(3)}`);
   });
-});
-
-describeOnBoth('a bounded queue', (make) => {
-  for (const given of [undefined, { group: 'a', weight: 2, priority: 0 }]) {
-    it(`does not count requests of the dead, ${given ? 'in groups' : 'by arrival'}`, async () => {
-      const waits = (client: string, count: number) =>
-        ids(client, count).map((id) => request(id, 'wait', given));
-      for (const [seen, verdicts] of [
-        [[], ['queued', 'full']],
-        // Others have seen already that the client is dead.
-        [['a.1'], ['full', 'full']],
-      ] as const) {
-        const one = make({ limit: 1, ttl: 60_000 });
-        await one.take('x.1');
-        await one.acquire(waits('dead', 3), { maxWaiting: 3 });
-        expect(kinds(await one.acquire('c.0', { maxWaiting: 3 }))).to.deep.equal(['full']);
-        one.pass(5000);
-        for (const id of seen) await one.acquire(id);
-        expect(kinds(await one.acquire(waits('c', 2), { maxWaiting: 1 }))).to.deep.equal(verdicts);
-        // A client that left long ago comes back, and counts again.
-        const back = { client: 'dead', maxWaiting: 3 };
-        const places = 3 - (await one.queue()).length;
-        const again = kinds(await one.acquire(waits('dead', 3), back));
-        expect(again.filter((kind) => kind === 'queued')).to.have.length(places);
-      }
-    });
-  }
 });
 
 describeWithServer('the order, in Redis', (server) => {

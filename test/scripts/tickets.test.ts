@@ -87,8 +87,8 @@ describeOnBoth('tickets', (make) => {
     expect(await one.lifeOf('a.1')).to.be.closeTo(5000, 0.01);
     await one.acquire('a.1');
     expect(await one.lifeOf('a.1')).to.equal(one.ttl);
-    const held = { 'a.1': [0], 'a.2': [1] };
-    expect(await one.standing()).to.deep.equal({ held, queue: ['a.3', 'a.4'] });
+    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
+    expect(await one.queue()).to.deep.equal(['a.3', 'a.4']);
     const [back] = (await one.acquire([request('late.1.2', place)])).verdicts;
     expect(back).to.include({ kind: 'queued', arrival: place });
     expect(await one.queue()).to.deep.equal(['late.1.2', 'a.3', 'a.4']);

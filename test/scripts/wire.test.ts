@@ -14,7 +14,7 @@ const SHA1: Record<string, string> = {
   inspect: 'be615b2cacbf57fbf37f8756c20bd1a820ca6982',
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
-  overview: '74713be4877a3f7196fd3d4db3c8ee29d5fbcaa2',
+  overview: 'ae7dac8112647a1d2847686f9630f997eb249939',
   release: '6033c46a6f44ab7501cb5d3dd424ee99754a16d9',
   revoke: 'ad081e853d322f363b5e1b6aa5ab6e8f3133695e',
   'set-limit': 'a950d814b022531bbb0f0aa856e7ec18a7ca387f',

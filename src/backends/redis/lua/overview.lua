@@ -58,15 +58,13 @@ local function waiting_in(tickets, state)
     return living_in(requests, clients)
   end
   local priority = string.match(state, ' (%d):')
-  if priority then
-    local heads = redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')
-    if heads[1] then
-      return waiting, string.match(heads[1], '^%d+')
-    end
-    -- All groups of the priority are at the cap.
-    return living_in(requests, clients)
+  local head = priority and redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')[1]
+  local first = head and string.match(head, '^%d+') or not priority and redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2]
+  if first or waiting == 0 then
+    return waiting, first or '0'
   end
-  return waiting, redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2] or '0'
+  -- All groups of the priority are at the cap, or all requests are parked.
+  return living_in(requests, clients)
 end
 
 local function summary(tickets, info)
