@@ -35,6 +35,7 @@ export interface FixtureOptions {
 
 /** How much longer than anything else of a semaphore its `info` stays, in milliseconds. */
 export const DAY = 86_400_000;
+const MINUTE = 60_000;
 
 let semaphores = 0;
 
@@ -300,20 +301,22 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * `tickets`, `info` and `slots` are not gone within half a day after the end of the last ticket
-   * and meter; and none stays for much longer than a day after the longest may. `behind`: by how
-   * much the time was set back, which the lives of keys do not know.
+   * No key goes within a minute; `tickets`, `info` and `slots` are not gone within half a day after
+   * the end of the last ticket and meter; and none stays for much longer than a day after the
+   * longest may. `behind`: by how much the time was set back, which the lives of keys do not know.
    */
   async expectSafeExpiry(what: string, behind = 0, state?: port.InspectReply): Promise<void> {
-    const last = lastEnd(state ?? (await this.inspect()));
-    for (const [part, life] of Object.entries(await this.lives())) {
-      const most = 2 * this.longest + 10_000 + DAY;
-      expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
-      if (!['tickets', 'info', 'slots'].includes(part)) continue;
+    const known = state ?? (await this.inspect());
+    const lives = Object.entries(await this.lives());
+    for (const [part, life] of lives) {
+      const isLasting = ['tickets', 'info', 'slots'].includes(part);
+      const least = isLasting ? lastEnd(known) + DAY / 2 - behind : MINUTE;
       // Keys expire by the server's real time, which does not stand still.
-      const needed = last + DAY / 2 - this.#lived() - behind;
-      expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
+      const most = 2 * this.longest + 10_000 + DAY;
+      expect(life, `life of ${part} after ${what}`).to.be.within(least - this.#lived(), most);
     }
+    // A flow has a key while a request of it waits.
+    expect(lives.length, `keys after ${what}`).to.be.at.most(22 + known.waiting);
   }
 }
 
