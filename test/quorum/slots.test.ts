@@ -4,7 +4,7 @@ import { QuorumError, Semaphore } from '../../src/index.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { errorOf } from '../support/rejection.js';
 import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
-import { dead, HUNG, TroubledNode } from './troubled-node.js';
+import { AT_ONCE, dead, HUNG, TroubledNode } from './troubled-node.js';
 import { only } from '../support/only.js';
 
 describe('slots won by majority', () => {
@@ -139,23 +139,32 @@ describe('fencing tokens of a quorum', () => {
   });
 });
 
-const CONDITIONS = ['up', 'dead', 'hung', 'full', 'denied'] as const;
-type Condition = (typeof CONDITIONS)[number];
+const FATES = {
+  up: () => AT_ONCE,
+  dead,
+  hung: () => HUNG,
+  full: () => AT_ONCE,
+  denied: () => {
+    throw new Error('NOPERM');
+  },
+};
+type Condition = keyof typeof FATES;
+const CONDITIONS = Object.keys(FATES) as Condition[];
 
 /**
- * Every combination of states of that many nodes; of more than three nodes in two orders. A node
- * that is dead may decide before a node that refuses is heard.
+ * Every combination of states of that many nodes, in two orders. A node that is dead may decide
+ * before a node that refuses is heard.
  */
 function waysOf(nodes: number): Condition[][] {
   let ways: Condition[][] = [[]];
   for (let i = 0; i < nodes; i += 1) {
     ways = ways.flatMap((way) => {
-      const first = nodes <= 3 ? 0 : CONDITIONS.indexOf(way.at(-1) ?? 'up');
-      return CONDITIONS.slice(first).map((condition) => [...way, condition]);
+      const next = CONDITIONS.slice(CONDITIONS.indexOf(way.at(-1) ?? 'up'));
+      return next.map((condition) => [...way, condition]);
     });
   }
   const sound = ways.filter((way) => !(way.includes('dead') && way.includes('denied')));
-  return nodes <= 3 ? sound : sound.flatMap((way) => [way, way.toReversed()]);
+  return sound.flatMap((way) => [way, way.toReversed()]);
 }
 
 async function verdictOn(way: readonly Condition[]): Promise<string> {
@@ -163,13 +172,7 @@ async function verdictOn(way: readonly Condition[]): Promise<string> {
   for (const [i, condition] of way.entries()) {
     const node = fixture.node(i);
     if (condition === 'full') await node.memory.hold(stray());
-    if (condition === 'hung') node.fate = () => HUNG;
-    if (condition === 'dead') node.fate = dead;
-    if (condition === 'denied') {
-      node.fate = () => {
-        throw new Error('NOPERM');
-      };
-    }
+    node.fate = FATES[condition];
   }
   try {
     return (await fixture.tryFor('a.1')).kind;

@@ -31,7 +31,7 @@ export interface Habits {
   readonly progress?: boolean;
   /** Calls have one request each, and the order of grants is that of its model. */
   readonly model?: { readonly groupLimit?: number };
-  readonly acts: Partial<Record<Act, number>>;
+  readonly acts: Readonly<Record<string, number>>;
 }
 
 export interface Step {
@@ -46,16 +46,13 @@ export interface Step {
   readonly dice: number;
 }
 
-/** The operands of a change. */
-interface Operands {
-  readonly first: number;
-  readonly dice: number;
-  readonly limit: number;
-  readonly id: string;
-  readonly rate: Rate | undefined;
-}
+type Change = (
+  one: PortFixture,
+  options: CallOptions,
+  operands: { first: number; dice: number; limit: number; id: string; rate: Rate | undefined },
+) => Promise<unknown>;
 
-const CHANGES = {
+const CHANGES: Readonly<Record<string, Change>> = {
   revoke: (one, options, { id }) => one.revoke(id, options),
   // Some remove the stored limit.
   setLimit: (one, options, { dice, first, limit }) =>
@@ -68,29 +65,7 @@ const CHANGES = {
     one.setGroupLimit(dice < 25 ? undefined : 1 + (first % limit), options),
   setBudget: (one, options, { dice, rate }) =>
     one.setBudget(BUDGETS[dice % 6] ?? '', rate, options),
-} satisfies Record<
-  string,
-  (one: PortFixture, options: CallOptions, operands: Operands) => Promise<unknown>
->;
-
-type Change = keyof typeof CHANGES;
-
-export type Act =
-  | Change
-  | 'ask'
-  | 'askAgain'
-  | 'askLate'
-  | 'askTogether'
-  | 'extend'
-  | 'release'
-  | 'adopt'
-  | 'pass'
-  | 'stall'
-  | 'stepBack'
-  | 'lose'
-  | 'otherLimit'
-  | 'otherRate'
-  | 'otherTerms';
+};
 
 /** Intervals of 0.1 ms to a minute, some of them no whole microseconds. */
 const RATES: readonly (Rate | undefined)[] = [
@@ -150,7 +125,7 @@ export class Program {
   readonly redis: Side<RedisFixture>;
   readonly trace: string[] = [];
   readonly #habits: Habits;
-  readonly #acts: readonly Act[];
+  readonly #acts: readonly string[];
   readonly #all: readonly Mine[];
   /** The order of the queue by its model: in programs whose calls have one request each. */
   readonly #model: ModelSide | undefined;
@@ -172,9 +147,7 @@ export class Program {
     this.memory = new Side(new MemoryFixture({ time, limit, name: key.name }));
     this.redis = new Side(redis);
     this.#habits = habits;
-    this.#acts = Object.entries(acts).flatMap(([act, weight]) =>
-      Array<Act>(weight).fill(act as Act),
-    );
+    this.#acts = Object.entries(acts).flatMap(([act, weight]) => Array<string>(weight).fill(act));
     this.#model = model && new ModelSide(limit, model.groupLimit);
     this.#all = Object.entries(MEMBERS).map(([client, terms]) => {
       // Not every process must have a bound.
@@ -220,7 +193,7 @@ export class Program {
     expect(redis, 'pushed').to.deep.equal(memory);
   }
 
-  async #do(act: Act, { picks, dice }: Step, mine: Mine): Promise<void> {
+  async #do(act: string, { picks, dice }: Step, mine: Mine): Promise<void> {
     const { client, held, waiting, options } = mine;
     const { longestPause, limit } = this.#habits;
     const [first = 0] = picks;
@@ -228,12 +201,6 @@ export class Program {
     const notAfter = dice < 20 ? this.#now - (dice % 2) / 1000 : undefined;
     const rate = RATES[first % RATES.length];
     const id = this.#anyId(first);
-    if (isChange(act)) {
-      const operands = { first, dice, limit, id, rate };
-      const call = ({ fixture }: Side) => CHANGES[act](fixture, { ...options, notAfter }, operands);
-      await this.#both<unknown>(call);
-      return;
-    }
     switch (act) {
       case 'ask':
         return this.#ask(mine, picks, dice);
@@ -270,6 +237,13 @@ export class Program {
         return this.#stepBack(10 * first);
       case 'lose':
         return this.#lose(first);
+      default: {
+        const operands = { first, dice, limit, id, rate };
+        await this.#both<unknown>(({ fixture }) => {
+          const change = CHANGES[act] ?? expect.fail(`no such act: ${act}`);
+          return change(fixture, { ...options, notAfter }, operands);
+        });
+      }
     }
   }
 
@@ -492,10 +466,6 @@ export class Program {
     const known = this.#all.flatMap(({ held, waiting }) => [...held, ...waiting]);
     return known[known.length - 1 - (pick % (known.length + 1))] ?? 'never.1';
   }
-}
-
-function isChange(act: Act): act is Change {
-  return act in CHANGES;
 }
 
 function withoutProgress(reply: AcquireReply): unknown {
