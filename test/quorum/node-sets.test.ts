@@ -15,20 +15,20 @@ const CHANGES = {
 
 /** Every choice of some of them. */
 function choicesOf(nodes: string): string[] {
-  return [...nodes].reduce((all, node) => all.flatMap((some) => [some, some + node]), ['']);
+  return nodes.split('').reduce((all, node) => all.flatMap((some) => [some, some + node]), ['']);
 }
 
 /** Without a majority of each list there is no grant, whatever others hold. */
 function hasMajorities(choice: string, lists: readonly string[]): boolean {
   return lists.every((list) => {
-    return [...list].filter((node) => choice.includes(node)).length > list.length / 2;
+    return list.split('').filter((node) => choice.includes(node)).length > list.length / 2;
   });
 }
 
 /** The choices that have majorities, and none without any node of theirs. */
 function minimal(choices: readonly string[], lists: readonly string[]): string[] {
   return choices.filter((some) => {
-    const isMore = [...some].some((node) => hasMajorities(some.replace(node, ''), lists));
+    const isMore = some.split('').some((node) => hasMajorities(some.replace(node, ''), lists));
     return hasMajorities(some, lists) && !isMore;
   });
 }

@@ -45,7 +45,7 @@ export class QuorumFixture {
     this.nodes.forEach(({ memory }, i) => (memory.name = LETTERS[i]));
     const letters = [...new Set(lists.join(''))];
     const nodes = letters.map((letter) => this.node(LETTERS.indexOf(letter)));
-    const places = lists.map((list) => [...list].map((letter) => letters.indexOf(letter)));
+    const places = lists.map((list) => list.split('').map((letter) => letters.indexOf(letter)));
     const backend = new QuorumBackend(nodes, this.clock, { lists: places, ...settings });
     const warnings: string[] = [];
     backend.onHazard(KEY, (message) => warnings.push(message));

@@ -12,8 +12,6 @@ interface Scene {
   readonly limit: number;
   readonly waiting: readonly string[];
   readonly prepare: (one: RedisFixture) => Promise<void>;
-  /** The last step before all waiters can be served. */
-  readonly open?: (one: RedisFixture) => Promise<unknown>;
 }
 
 function ask(one: RedisFixture, id: string, group: string, priority = 0): Promise<unknown> {
@@ -53,7 +51,6 @@ const SCENES: Readonly<Record<string, Scene>> = {
       await one.release(ids('h', 3));
       for (const id of ['b.1', 'a.3', 'd.1']) await ask(one, id, 'b');
     },
-    open: (one) => one.setLimit(3),
   },
 };
 
@@ -92,93 +89,81 @@ describeWithServer('keys of a semaphore', (server) => {
     expect(tickets).to.equal(holders.length);
   }
 
-  describe('that were lost', () => {
-    for (const [title, scene] of Object.entries(SCENES)) {
-      it(`give no permit twice and lose none, whatever call finds it: ${title}`, async () => {
-        const { limit, prepare, open } = scene;
-        const busy = async (): Promise<RedisFixture> => {
-          const one = make({ limit });
-          await prepare(one);
-          return one;
-        };
-        const single = Object.keys(await (await busy()).lives()).map((part) => [part]);
-        const most = await roundsOf(await busy(), scene, 'nothing lost');
-        for (const lost of [...single, ...(limit === 10 ? LOSSES : [])]) {
-          for (const [what, call] of CALLS) {
-            const one = await busy();
-            const before = (await one.inspect()).holders;
-            const highest = Math.max(...before.map(({ fencingToken }) => fencingToken));
-            const found = `${what} without ${lost.join()}`;
-            await one.lose(...lost);
-            one.pass(1);
-            await call(one);
-            await expectSound(one);
-            await one.expectSafeExpiry(found);
-            const [oldest] = before;
-            const first = oldest?.id ?? '';
-            const isKept = !lost.includes('tickets') && !lost.includes('info');
-            expect((await one.extend(first)).extended, found).to.deep.equal([isKept]);
-            const kept = (await one.inspect()).holders.filter(({ id }) => id === first);
-            const { slots, fencingToken } = oldest ?? {};
-            if (isKept) expect(kept[0]).to.deep.include({ slots, fencingToken });
-            // Requests are known by their records.
-            const isKnown = !lost.includes('requests');
-            if (isKnown) expect(await roundsOf(one, scene, found), found).to.be.at.most(most);
-            else await open?.(one);
-            // All permits can be had again, once each, and with higher tokens.
-            await one.setGroupLimit(undefined);
-            one.pass(40_000);
-            await one.acquire(ids('y', limit + 2).map((id) => request(id, 'try')));
-            await expectSound(one);
-            const { held, holders } = await one.inspect();
-            expect(held, found).to.equal(limit);
-            for (const holder of holders) expect(holder.fencingToken).to.be.above(highest);
-            await one.release(holders.map(({ id }) => id));
-            expect(kinds(await one.acquire(`x.1.${limit}`))).to.deep.equal(['granted']);
-            await one.release(`x.1.${limit}`);
-            // The key of a capped flow whose records were lost goes by its expiry.
-            if (isKnown || limit === 10) await one.expectNothingLeft();
-          }
-        }
-      });
+  /** Holders come and go until each request had its turn: in how many rounds. */
+  async function roundsOf(one: RedisFixture, waiting: readonly string[], what: string) {
+    const held = await one.holders();
+    expect([...held, ...(await one.queue())], what).to.include.members(waiting);
+    await one.setLimit(one.limit);
+    const rounds: string[][] = [];
+    for (let now = held; now.length > 0; now = await one.holders()) {
+      rounds.push(now);
+      await one.release(now);
     }
+    expect(rounds.flat(), what).to.include.members(waiting);
+    return rounds.length;
+  }
 
-    /** Holders come and go until each request had its turn: in how many rounds. */
-    async function roundsOf(
-      one: RedisFixture,
-      { waiting, open }: Scene,
-      title: string,
-    ): Promise<number> {
-      const held = await one.holders();
-      expect([...held, ...(await one.queue())], title).to.include.members(waiting);
-      await open?.(one);
-      const rounds: string[][] = [];
-      for (let now = held; now.length > 0; now = await one.holders()) {
-        rounds.push(now);
-        await one.release(now);
-      }
-      expect(rounds.flat(), title).to.include.members(waiting);
-      return rounds.length;
-    }
-  });
-
-  describe('of another layout', () => {
-    for (const [layout, write] of [
-      ['2', (one: RedisFixture) => one.redis.hset(one.keyOf('meta'), 'layout', '2', 'state', 'x')],
-      ['4', (one: RedisFixture) => one.redis.hset(one.keyOf('info'), 'layout', '4', 'state', 'x')],
-    ] as const) {
-      it(`${layout} are refused by every call, which names both and says what to do, and kept`, async () => {
+  for (const [title, { limit, prepare, waiting }] of Object.entries(SCENES)) {
+    it(`that were lost give no permit twice and lose none, whatever call finds it: ${title}`, async () => {
+      const busy = async (): Promise<RedisFixture> => {
+        const one = make({ limit });
+        await prepare(one);
+        return one;
+      };
+      const single = Object.keys(await (await busy()).lives()).map((part) => [part]);
+      const most = await roundsOf(await busy(), waiting, 'nothing lost');
+      for (const lost of [...single, ...(limit === 10 ? LOSSES : [])]) {
         for (const [what, call] of CALLS) {
-          const one = make();
-          await one.redis.zadd(one.keyOf('tickets'), '9000000000000000', '.', '1', 'b.1');
-          await write(one);
-          const error = await errorOf(call(one), Error);
-          expect(error.message, what).to.match(
-            new RegExp(`layout ${layout}, .* has 3: stop its processes .* or use another prefix`),
-          );
-          expect(await one.redis.zcard(one.keyOf('tickets')), what).to.equal(2);
+          const one = await busy();
+          const before = (await one.inspect()).holders;
+          const highest = Math.max(...before.map(({ fencingToken }) => fencingToken));
+          const found = `${what} without ${lost.join()}`;
+          await one.lose(...lost);
+          one.pass(1);
+          await call(one);
+          await expectSound(one);
+          await one.expectSafeExpiry(found);
+          const { id = '', slots, fencingToken } = before[0] ?? {};
+          const isKept = !lost.includes('tickets') && !lost.includes('info');
+          expect((await one.extend(id)).extended, found).to.deep.equal([isKept]);
+          const kept = (await one.inspect()).holders.find((holder) => holder.id === id);
+          if (isKept) expect(kept).to.deep.include({ slots, fencingToken });
+          // Requests are known by their records.
+          const isKnown = !lost.includes('requests');
+          if (isKnown) expect(await roundsOf(one, waiting, found), found).to.be.at.most(most);
+          // All permits can be had again, once each, and with higher tokens.
+          await one.setLimit(limit);
+          await one.setGroupLimit(undefined);
+          one.pass(40_000);
+          await one.acquire(ids('y', limit + 2).map((each) => request(each, 'try')));
+          await expectSound(one);
+          const { held, holders } = await one.inspect();
+          expect(held, found).to.equal(limit);
+          for (const holder of holders) expect(holder.fencingToken).to.be.above(highest);
+          await one.release(holders.map((holder) => holder.id));
+          expect(kinds(await one.acquire(`x.1.${limit}`))).to.deep.equal(['granted']);
+          await one.release(`x.1.${limit}`);
+          // The key of a capped flow whose records were lost goes by its expiry.
+          if (isKnown || limit === 10) await one.expectNothingLeft();
         }
-      });
+      }
+    });
+  }
+
+  it('of another layout are refused by every call, which names both and says what to do, and kept', async () => {
+    for (const [layout, part] of [
+      ['2', 'meta'],
+      ['4', 'info'],
+    ] as const) {
+      for (const [what, call] of CALLS) {
+        const one = make();
+        await one.redis.zadd(one.keyOf('tickets'), '9000000000000000', '.', '1', 'b.1');
+        await one.redis.hset(one.keyOf(part), 'layout', layout, 'state', 'x');
+        const { message } = await errorOf(call(one), Error);
+        const refusal = `layout ${layout}, .* has 3: stop its processes .* or use another prefix`;
+        expect(message, what).to.match(new RegExp(refusal));
+        expect(await one.redis.zcard(one.keyOf('tickets')), what).to.equal(2);
+      }
     }
   });
 

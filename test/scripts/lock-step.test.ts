@@ -67,8 +67,9 @@ function habitsOf(names: readonly string[], drawn: Habits): Habits {
     drawn,
   );
   // Only one side remembers for longer what a later clock had given back.
-  const isSure =
-    habits.costs === undefined && (habits.orders === undefined || !names.includes('rates'));
+  const { orders, costs, acts } = habits;
+  const isRated = 'otherRate' in acts || 'otherTerms' in acts;
+  const isSure = costs === undefined && !(orders !== undefined && isRated);
   return isSure ? habits : { ...habits, acts: { ...habits.acts, stepBack: 0 } };
 }
 

@@ -31,6 +31,7 @@ export class Side<Fixture extends PortFixture = PortFixture> {
   /** The messages to each client: grants in their order, and tickets that ended. */
   readonly pushed = new Map<string, unknown[]>();
   #highest = 0;
+  #state: InspectReply | undefined;
 
   constructor(fixture: Fixture) {
     this.fixture = fixture;
@@ -62,6 +63,7 @@ export class Side<Fixture extends PortFixture = PortFixture> {
 
   async inspect(): Promise<InspectReply> {
     const state = await this.fixture.inspect();
+    this.#state = state;
     const slots = state.holders.flatMap((holder) => holder.slots);
     expect(new Set(slots).size, 'distinct slots').to.equal(state.held);
     for (const { id, fencingToken } of state.holders) {
@@ -77,10 +79,10 @@ export class Side<Fixture extends PortFixture = PortFixture> {
     return { ...state, holders, ...(idle ? { limit: 1, limitFrom: 'options' } : {}) };
   }
 
-  /** As the whole state has it. */
+  /** As the state that was inspected last has it. */
   async overview(): Promise<Partial<Overview>> {
     const { held, waiting, oldestWait, tokens, ...limits } = await this.fixture.overview();
-    const { waiters, holders } = await this.fixture.inspect();
+    const { waiters = [], holders = [] } = this.#state ?? {};
     // Of the next, or where that takes too long to find, of the first that came.
     const waits = waiters.map(({ waitingFor }) => waitingFor);
     const shown = [waits[0], Math.max(...waits)].map((wait = 0) =>

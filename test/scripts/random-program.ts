@@ -82,7 +82,7 @@ const RATES: readonly (Rate | undefined)[] = [
 const BUDGETS = ['tokens', 'x-y.z_1', 'a', 'b.c', 'd', 'e'];
 
 const TERMS: readonly CallOptions[] = [
-  { groupLimit: 2 },
+  { groupLimit: 2, rate: { permits: 100, per: 30_000, burst: 5 } },
   { groupLimit: 3, budgets: { tokens: { permits: 900, per: 1000, burst: 90 } } },
   {
     groupLimit: 1,
@@ -226,7 +226,7 @@ export class Program {
       case 'otherRate':
         return void (mine.options = { ...options, rate });
       case 'otherTerms': {
-        const none = { groupLimit: undefined, budgets: undefined };
+        const none = { rate: undefined, groupLimit: undefined, budgets: undefined };
         return void (mine.options = { ...options, ...none, ...TERMS[first % TERMS.length] });
       }
       case 'pass':

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
-import { describeOnBoth, kinds, type PortFixture, request } from './port-fixture.js';
+import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
 const STEP = 600;
 const HOUR = 3_600_000;
@@ -52,9 +52,9 @@ describeOnBoth('a rate', (make) => {
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     /** Asks for all of the budget. */
-    const take = async (one: PortFixture, id: string): Promise<void> => {
+    const take = async (one: PortFixture, id: string, options: CallOptions = {}): Promise<void> => {
       const asked = request(id, 'wait', { cost: { tokens: 100 } });
-      expect(kinds(await one.acquire([asked]))).to.deep.equal(['granted']);
+      expect(kinds(await one.acquire([asked], options))).to.deep.equal(['granted']);
     };
     const usedAfter = async (one: PortFixture, id: string, tokens: number) => {
       await one.release(id, { spent: [{ tokens }] });
@@ -84,5 +84,18 @@ describeOnBoth('a rate', (make) => {
         }
       });
     }
+
+    it('after a long time in which no call has named the budget', async () => {
+      const one = make({ ttl: HOUR });
+      const named = { budgets: { tokens: budget } };
+      for (const id of ids('a', 5)) {
+        await take(one, id, named);
+        await usedAfter(one, id, 0);
+      }
+      await take(one, 'b.1', named);
+      one.pass(250_000);
+      await take(one, 'c.1', named);
+      expect(await usedAfter(one, 'b.1', 0)).to.equal(100);
+    });
   });
 });
