@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { FixtureOptions } from './port-fixture.js';
-import { closeFixtures, ids, kinds, ofGroup, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, DAY, ids, kinds, ofGroup, RedisFixture, request } from './port-fixture.js';
 
 type Call = [string, (one: RedisFixture) => Promise<unknown>];
 
@@ -149,6 +149,40 @@ describeWithServer('keys of a semaphore', (server) => {
       }
     });
   }
+
+  it('find the free slots again, where their key was lost between two releases', async () => {
+    for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
+      const one = make({ limit: 4 });
+      for (const id of ids('a', 4)) await one.take(id);
+      for (const id of ['a.3', 'a.1']) await one.release(id);
+      await one.lose('slots');
+      for (const id of after) await one.release(id);
+      for (const id of ['b.1', 'b.2']) await one.take(id);
+      await expectSound(one);
+    }
+  });
+
+  it('count the permits of groups again, also where a usual call finds the loss', async () => {
+    const one = make();
+    const take = (id: string, group: string) =>
+      one.acquire([request(id, 'try', { order: ofGroup(group) })], { groupLimit: 1 });
+    await take('a.1', 'a');
+    await one.lose('groups');
+    expect(kinds(await take('b.1', 'b'))).to.deep.equal(['granted']);
+    expect(kinds(await take('a.2', 'a'))).to.deep.equal(['busy']);
+  });
+
+  it('expire not before a meter has run out, which may need days', async () => {
+    const one = make();
+    const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
+    for (const id of ids('a', 3)) await one.acquire(id, slow);
+    expect((await one.lives())['info']).to.be.above(15 * DAY);
+    const dear = make();
+    const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
+    await dear.acquire([request('a.1', 'wait', { cost: { tokens: 1 } })], { budgets });
+    await dear.release('a.1', { spent: [{ tokens: 90 }] });
+    expect((await dear.lives())['info']).to.be.above(9 * DAY);
+  });
 
   it('of another layout are refused by every call, which names both and says what to do, and kept', async () => {
     for (const [layout, part] of [

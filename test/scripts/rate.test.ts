@@ -49,6 +49,31 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.equal(undefined);
   });
 
+  it('that no caller has named for long holds no request back under a newer rate', async () => {
+    const one = make(ANY);
+    await one.acquire(ids('a', 100), { rate: { permits: 1, per: 10_000, burst: 100 } });
+    one.pass(RATE_LIFE_MS);
+    expect(await one.try('b.1', RATED), '94 permits are missing').to.equal('busy');
+    expect(await nextIn(one)).to.equal(94 * STEP);
+  });
+
+  it('keeps the lease of a client that knows its turn and asks for a request that is refused', async () => {
+    const one = make({ limit: 9, ttl: 300_000 });
+    const options = { rate: { permits: 1, per: 60_000, burst: 1 }, maxWaiting: 2 };
+    await one.take('a.1', options);
+    for (const id of ['b.1', 'c.1']) await one.acquire(id, options);
+    for (const [id, pause] of [
+      ['b.2', 20_000],
+      ['d.1', 40_000],
+    ] as const) {
+      expect(kinds(await one.acquire(id, options))).to.deep.equal(['full']);
+      expect(await one.queue()).to.deep.equal(['b.1', 'c.1']);
+      one.pass(pause);
+    }
+    await one.acquire('c.1', options);
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
+  });
+
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     /** Asks for all of the budget. */
