@@ -127,10 +127,20 @@ function take(
   if (free.length < permits || held + permits > limit) return undefined;
   const aimed = [...new Set(aim)].filter((slot) => free.includes(slot));
   const chosen = [...new Set([...aimed, ...free])].slice(0, permits).toSorted((a, b) => a - b);
-  slots.last = Math.max(nextToken(slots, time), token);
-  const dates = { expiresAt: time + ttl, grantedAt: time };
-  const ticket = { id, slots: chosen, token: slots.last, attempt, label, ...dates };
-  slots.tickets.set(id, ticket);
+  return put(slots, {
+    id,
+    slots: chosen,
+    token: Math.max(nextToken(slots, time), token),
+    attempt,
+    label,
+    expiresAt: time + ttl,
+    grantedAt: time,
+  });
+}
+
+function put(slots: Slots, ticket: Ticket): Ticket {
+  slots.last = Math.max(slots.last, ticket.token);
+  slots.tickets.set(ticket.id, ticket);
   return ticket;
 }
 
@@ -154,11 +164,8 @@ function keep(
   if (chosen.length === 0) return undefined;
   const asWanted = mode === 'restore' || request.token > slots.last;
   const token = asWanted ? request.token : nextToken(slots, time);
-  slots.last = Math.max(slots.last, token);
-  const dates = { expiresAt, grantedAt: before?.grantedAt ?? time };
-  const ticket = { id, slots: chosen, token, attempt, label, ...dates };
-  slots.tickets.set(id, ticket);
-  return ticket;
+  const grantedAt = before?.grantedAt ?? time;
+  return put(slots, { id, slots: chosen, token, attempt, label, expiresAt, grantedAt });
 }
 
 function nextToken({ last }: Slots, time: number): number {

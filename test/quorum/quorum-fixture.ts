@@ -4,10 +4,12 @@ import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
 import type { HoldRequest } from '../../src/backends/quorum/quorum-node.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { RandomNumbers } from '../support/random-numbers.js';
-import { AT_ONCE, TroubledNode } from './troubled-node.js';
+import { AT_ONCE, type Fate, TroubledNode } from './troubled-node.js';
 import { only } from '../support/only.js';
+import { parseTicketId } from '../../src/backends/ticket-id.js';
 
 export const KEY = { prefix: 'redsem', name: 'fixture' };
+const LETTERS = 'abcdef';
 
 /** Nodes in memory, and contenders that each have their own backend. */
 export class QuorumFixture {
@@ -36,13 +38,15 @@ export class QuorumFixture {
   }
 
   /**
-   * A process that lists some of the nodes, by their letters. A process that never joins lists them
-   * all, without names.
+   * A process that lists these nodes, by their letters. A process that never joins lists them all,
+   * without names.
    */
-  join(client: string, letters: string, settings: QuorumSettings = {}): void {
-    this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
-    const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
-    const backend = new QuorumBackend(nodes, this.clock, settings);
+  join(client: string, lists: readonly string[], settings: QuorumSettings = {}): void {
+    this.nodes.forEach(({ memory }, i) => (memory.name = LETTERS[i]));
+    const letters = [...new Set(lists.join(''))];
+    const nodes = letters.map((letter) => this.node(LETTERS.indexOf(letter)));
+    const places = lists.map((list) => list.split('').map((letter) => letters.indexOf(letter)));
+    const backend = new QuorumBackend(nodes, this.clock, { lists: places, ...settings });
     const warnings: string[] = [];
     backend.onHazard(KEY, (message) => warnings.push(message));
     this.warnings.set(client, warnings);
@@ -57,13 +61,11 @@ export class QuorumFixture {
 
   /** One try, with as much time as it wants. Ids are `client.number` or `client.number.permits`. */
   async tryFor(id: string, wait = false): Promise<AcquireVerdict> {
-    const permits = Number(id.split('.')[2] ?? 1);
-    const [call, ttl] = [this.#call(id), this.ttl];
+    const permits = parseTicketId(id)?.permits ?? 1;
     const requests = [{ id, permits, wait, arrival: undefined }];
-    const acquire = { ...call, ttl, label: `label of ${id}`, notAfter: undefined, requests };
-    const { verdicts } = await this.during(only(this.backend(call.client).acquire([acquire])));
-    if (verdicts[0] === undefined) throw new Error('no verdict');
-    return verdicts[0];
+    const call = { ...this.#call(id), label: `label of ${id}`, notAfter: undefined, requests };
+    const { verdicts } = await this.during(only(this.backend(call.client).acquire([call])));
+    return only(Promise.resolve(verdicts));
   }
 
   /** As `tryFor`, which must be granted. */
@@ -75,7 +77,7 @@ export class QuorumFixture {
 
   async extend(...ids: string[]): Promise<readonly boolean[]> {
     const call = this.#call(ids[0] ?? '');
-    const extending = only(this.backend(call.client).extend([{ ...call, ttl: this.ttl, ids }]));
+    const extending = only(this.backend(call.client).extend([{ ...call, ids }]));
     return (await this.during(extending)).extended;
   }
 
@@ -108,12 +110,14 @@ export class QuorumFixture {
   }
 
   /** Only these nodes answer at once; the other nodes do as `other` does. */
-  only(indexes: readonly number[], other: () => ReturnType<TroubledNode['fate']>): void {
-    this.nodes.forEach((node, i) => (node.fate = indexes.includes(i) ? () => AT_ONCE : other));
+  only(letters: string, other: () => Fate): void {
+    for (const [i, node] of this.nodes.entries()) {
+      node.fate = letters.includes(LETTERS.charAt(i)) ? () => AT_ONCE : other;
+    }
   }
 
   #call(id: string) {
-    return { key: KEY, limit: this.#limit, client: id.split('.')[0] ?? '' };
+    return { key: KEY, limit: this.#limit, client: id.split('.')[0] ?? '', ttl: this.ttl };
   }
 }
 

@@ -12,15 +12,6 @@ let starts = 0;
 /** What keeps a semaphore from the usual case though it has a permit for each that asks. */
 const UNUSUAL: readonly ((one: PortFixture) => Promise<unknown>)[] = [
   (one) => one.revoke('other.1'),
-  async (one) => {
-    await one.release('other.1');
-    await one.setLimit(0);
-    await one.setLimit(1);
-  },
-  async (one) => {
-    await one.release('other.1');
-    await one.setRate({ permits: 1, per: 1000, burst: 1 });
-  },
   // More tickets expire than one call drops, and the limit has shrunk.
   async (one) => {
     await one.setLimit(500);
@@ -43,9 +34,7 @@ describeOnBoth('all tickets or none', (make) => {
     /** The grants of one call. */
     const acquire10 = async (change: Partial<AcquireCall> = {}) => {
       const before = one instanceof RedisFixture ? one.replies.length : 0;
-      const all = await one.backend.acquireTogether?.(
-        calls.map((call) => ({ ...call, ...change })),
-      );
+      const all = await one.backend.acquireTogether(calls.map((call) => ({ ...call, ...change })));
       if (one instanceof RedisFixture) expect(one.replies.length - before).to.equal(1);
       return all;
     };
@@ -108,15 +97,5 @@ describeOnBoth('all tickets or none', (make) => {
       one.key = key;
       expect(await one.holders()).to.have.length(1);
     }
-  });
-
-  it('do not pass a request that waits for more permits of their group', async () => {
-    const one = make({ limit: 5 });
-    const capped = { groupLimit: 2 };
-    await one.take('a.1', capped);
-    expect(kinds(await one.acquire('b.1.2', capped))).to.deep.equal(['queued']);
-    expect(await one.acquireTogether('c.1')).to.equal(undefined);
-    await one.release('b.1.2');
-    expect((await one.acquireTogether('c.1'))?.verdicts[0]?.kind).to.equal('granted');
   });
 });

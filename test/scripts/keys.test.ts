@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { errorOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { FixtureOptions } from './port-fixture.js';
-import { closeFixtures, DAY, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, DAY, ids, kinds, ofGroup, RedisFixture, request } from './port-fixture.js';
 
 type Call = [string, (one: RedisFixture) => Promise<unknown>];
 
@@ -12,12 +12,10 @@ interface Scene {
   readonly limit: number;
   readonly waiting: readonly string[];
   readonly prepare: (one: RedisFixture) => Promise<void>;
-  /** The last step before all waiters can be served. */
-  readonly open?: (one: RedisFixture) => Promise<unknown>;
 }
 
 function ask(one: RedisFixture, id: string, group: string, priority = 0): Promise<unknown> {
-  return one.acquire([request(id, 'wait', { group, weight: 1, priority })]);
+  return one.acquire([request(id, 'wait', { order: ofGroup(group, 1, priority) })]);
 }
 
 const SCENES: Readonly<Record<string, Scene>> = {
@@ -53,7 +51,6 @@ const SCENES: Readonly<Record<string, Scene>> = {
       await one.release(ids('h', 3));
       for (const id of ['b.1', 'a.3', 'd.1']) await ask(one, id, 'b');
     },
-    open: (one) => one.setLimit(3),
   },
 };
 
@@ -92,173 +89,132 @@ describeWithServer('keys of a semaphore', (server) => {
     expect(tickets).to.equal(holders.length);
   }
 
-  describe('that were lost', () => {
-    for (const [title, scene] of Object.entries(SCENES)) {
-      it(`give no permit twice and lose none, whatever call finds it: ${title}`, async () => {
-        const { limit, prepare, open } = scene;
-        const busy = async (): Promise<RedisFixture> => {
-          const one = make({ limit });
-          await prepare(one);
-          return one;
-        };
-        const single = Object.keys(await (await busy()).lives()).map((part) => [part]);
-        const most = await roundsOf(await busy(), scene, 'nothing lost');
-        for (const lost of [...single, ...(limit === 10 ? LOSSES : [])]) {
-          for (const [what, call] of CALLS) {
-            const one = await busy();
-            const before = (await one.inspect()).holders;
-            const highest = Math.max(...before.map(({ fencingToken }) => fencingToken));
-            const found = `${what} without ${lost.join()}`;
-            await one.lose(...lost);
-            one.pass(1);
-            await call(one);
-            await expectSound(one);
-            await one.expectSafeExpiry(found);
-            const [oldest] = before;
-            const first = oldest?.id ?? '';
-            const isKept = !lost.includes('tickets') && !lost.includes('info');
-            expect((await one.extend(first)).extended, found).to.deep.equal([isKept]);
-            const kept = (await one.inspect()).holders.filter(({ id }) => id === first);
-            const { slots, fencingToken } = oldest ?? {};
-            if (isKept) expect(kept[0]).to.deep.include({ slots, fencingToken });
-            // Requests are known by their records.
-            const isKnown = !lost.includes('requests');
-            if (isKnown) expect(await roundsOf(one, scene, found), found).to.be.at.most(most);
-            else await open?.(one);
-            // All permits can be had again, once each, and with higher tokens.
-            await one.setGroupLimit(undefined);
-            one.pass(40_000);
-            await one.acquire(ids('y', limit + 2).map((id) => request(id, 'try')));
-            await expectSound(one);
-            const { held, holders } = await one.inspect();
-            expect(held, found).to.equal(limit);
-            for (const holder of holders) expect(holder.fencingToken).to.be.above(highest);
-            await one.release(holders.map(({ id }) => id));
-            expect(kinds(await one.acquire(`x.1.${limit}`))).to.deep.equal(['granted']);
-            await one.release(`x.1.${limit}`);
-            // The key of a capped flow whose records were lost goes by its expiry.
-            if (isKnown || limit === 10) await one.expectNothingLeft();
-          }
-        }
-      });
+  /** Holders come and go until each request had its turn: in how many rounds. */
+  async function roundsOf(one: RedisFixture, waiting: readonly string[], what: string) {
+    const held = await one.holders();
+    expect([...held, ...(await one.queue())], what).to.include.members(waiting);
+    await one.setLimit(one.limit);
+    const rounds: string[][] = [];
+    for (let now = held; now.length > 0; now = await one.holders()) {
+      rounds.push(now);
+      await one.release(now);
     }
+    expect(rounds.flat(), what).to.include.members(waiting);
+    return rounds.length;
+  }
 
-    it('find the free slots again where their key was lost between two releases', async () => {
-      for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
-        const one = make({ limit: 4 });
-        for (const id of ids('a', 4)) await one.take(id);
-        for (const id of ['a.3', 'a.1']) await one.release(id);
-        await one.lose('slots');
-        for (const id of after) await one.release(id);
-        for (const id of ['b.1', 'b.2']) await one.take(id);
-        await expectSound(one);
-      }
-    });
-
-    it('count the permits of groups again, also where a usual call finds the loss', async () => {
-      const one = make();
-      const ofGroup = (id: string, group: string) =>
-        one.acquire([request(id, 'try', { group, weight: 1, priority: 0 })], { groupLimit: 1 });
-      await ofGroup('a.1', 'a');
-      await one.lose('groups');
-      expect(kinds(await ofGroup('b.1', 'b'))).to.deep.equal(['granted']);
-      expect(kinds(await ofGroup('a.2', 'a'))).to.deep.equal(['busy']);
-    });
-
-    /** Holders come and go until each request had its turn: in how many rounds. */
-    async function roundsOf(
-      one: RedisFixture,
-      { waiting, open }: Scene,
-      title: string,
-    ): Promise<number> {
-      const held = await one.holders();
-      expect([...held, ...(await one.queue())], title).to.include.members(waiting);
-      await open?.(one);
-      const rounds: string[][] = [];
-      for (let now = held; now.length > 0; now = await one.holders()) {
-        rounds.push(now);
-        await one.release(now);
-      }
-      expect(rounds.flat(), title).to.include.members(waiting);
-      return rounds.length;
-    }
-  });
-
-  describe('of another layout', () => {
-    for (const [layout, write] of [
-      ['2', (one: RedisFixture) => one.redis.hset(one.keyOf('meta'), 'layout', '2', 'state', 'x')],
-      ['4', (one: RedisFixture) => one.redis.hset(one.keyOf('info'), 'layout', '4', 'state', 'x')],
-    ] as const) {
-      it(`${layout} are refused by every call, which names both and says what to do, and kept`, async () => {
+  for (const [title, { limit, prepare, waiting }] of Object.entries(SCENES)) {
+    it(`that were lost give no permit twice and lose none, whatever call finds it: ${title}`, async () => {
+      const busy = async (): Promise<RedisFixture> => {
+        const one = make({ limit });
+        await prepare(one);
+        return one;
+      };
+      const single = Object.keys(await (await busy()).lives()).map((part) => [part]);
+      const most = await roundsOf(await busy(), waiting, 'nothing lost');
+      for (const lost of [...single, ...(limit === 10 ? LOSSES : [])]) {
         for (const [what, call] of CALLS) {
-          const one = make();
-          await one.redis.zadd(one.keyOf('tickets'), '9000000000000000', '.', '1', 'b.1');
-          await write(one);
-          const error = await errorOf(call(one), Error);
-          expect(error.message, what).to.match(
-            new RegExp(`layout ${layout}, .* has 3: stop its processes .* or use another prefix`),
-          );
-          expect(await one.redis.zcard(one.keyOf('tickets')), what).to.equal(2);
+          const one = await busy();
+          const before = (await one.inspect()).holders;
+          const highest = Math.max(...before.map(({ fencingToken }) => fencingToken));
+          const found = `${what} without ${lost.join()}`;
+          await one.lose(...lost);
+          one.pass(1);
+          await call(one);
+          await expectSound(one);
+          await one.expectSafeExpiry(found);
+          const { id = '', slots, fencingToken } = before[0] ?? {};
+          const isKept = !lost.includes('tickets') && !lost.includes('info');
+          expect((await one.extend(id)).extended, found).to.deep.equal([isKept]);
+          const kept = (await one.inspect()).holders.find((holder) => holder.id === id);
+          if (isKept) expect(kept).to.deep.include({ slots, fencingToken });
+          // Requests are known by their records.
+          const isKnown = !lost.includes('requests');
+          if (isKnown) expect(await roundsOf(one, waiting, found), found).to.be.at.most(most);
+          // All permits can be had again, once each, and with higher tokens.
+          await one.setLimit(limit);
+          await one.setGroupLimit(undefined);
+          one.pass(40_000);
+          await one.acquire(ids('y', limit + 2).map((each) => request(each, 'try')));
+          await expectSound(one);
+          const { held, holders } = await one.inspect();
+          expect(held, found).to.equal(limit);
+          for (const holder of holders) expect(holder.fencingToken).to.be.above(highest);
+          await one.release(holders.map((holder) => holder.id));
+          expect(kinds(await one.acquire(`x.1.${limit}`))).to.deep.equal(['granted']);
+          await one.release(`x.1.${limit}`);
+          // The key of a capped flow whose records were lost goes by its expiry.
+          if (isKnown || limit === 10) await one.expectNothingLeft();
         }
-      });
+      }
+    });
+  }
+
+  it('find the free slots again, where their key was lost between two releases', async () => {
+    for (const after of [['a.2'], ['a.4'], ['a.2', 'a.4']]) {
+      const one = make({ limit: 4 });
+      for (const id of ids('a', 4)) await one.take(id);
+      for (const id of ['a.3', 'a.1']) await one.release(id);
+      await one.lose('slots');
+      for (const id of after) await one.release(id);
+      for (const id of ['b.1', 'b.2']) await one.take(id);
+      await expectSound(one);
     }
   });
 
-  describe('expire', () => {
-    it('not before a meter has run out, which may need days', async () => {
-      const one = make();
-      const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
-      for (const id of ids('a', 3)) await one.acquire(id, slow);
-      expect((await one.lives())['info']).to.be.above(15 * DAY);
-      const dear = make();
-      const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
-      await dear.acquire([request('a.1', 'wait', undefined, false, { tokens: 1 })], { budgets });
-      await dear.release('a.1', { spent: [{ tokens: 90 }] });
-      expect((await dear.lives())['info']).to.be.above(9 * DAY);
-    });
-
-    it('not before the waiter lease, for the keys of a queue whose client asks again', async () => {
-      const one = make({ limit: 3 });
-      await one.acquire(ids('h', 3));
-      await ask(one, 'w.1.3', 'a');
-      await one.setLimit(2);
-      await one.release(ids('h', 3));
-      const parts = ['requests', 'clients', 'parked'];
-      for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
-      await ask(one, 'w.1.3', 'a');
-      const lives = await one.lives();
-      for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
-    });
-
-    // A server that pauses for as long deletes the key inside the script, which has counted
-    // its members.
-    it('never in milliseconds, not even where all that is there has long expired', async () => {
-      const one = make({ limit: 4, ttl: 1000 });
-      const lives: number[] = [];
-      const monitor = await one.redis.monitor();
-      // The monitor reports in the order of the calls.
-      const over = new Promise<void>((resolve) => {
-        monitor.on('monitor', (_time: string, args: string[], source: string) => {
-          if (args[1] === 'over') resolve();
-          if (source === 'lua' && args[0]?.toUpperCase() === 'PEXPIRE') lives.push(Number(args[2]));
-        });
-      });
-      for (const next of ['acquire', 'extend', 'release', 'setLimit'] as const) {
-        await one.acquire([`a.${next}.2`, `b.${next}`, `c.${next}.2`]);
-        await one.release(`a.${next}.2`);
-        one.pass(60_000);
-        if (next === 'setLimit') await one.setLimit(3);
-        else await one[next](`d.${next}`);
-      }
-      await one.redis.echo('over');
-      await over;
-      monitor.disconnect();
-      expect(lives.length).to.be.at.least(3);
-      expect(Math.min(...lives)).to.be.at.least(1000);
-    });
+  it('count the permits of groups again, also where a usual call finds the loss', async () => {
+    const one = make();
+    const take = (id: string, group: string) =>
+      one.acquire([request(id, 'try', { order: ofGroup(group) })], { groupLimit: 1 });
+    await take('a.1', 'a');
+    await one.lose('groups');
+    expect(kinds(await take('b.1', 'b'))).to.deep.equal(['granted']);
+    expect(kinds(await take('a.2', 'a'))).to.deep.equal(['busy']);
   });
 
-  it('do not grow with waiters that left, died, changed hands or were revoked', async () => {
+  it('expire not before a meter has run out, which may need days', async () => {
+    const one = make();
+    const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
+    for (const id of ids('a', 3)) await one.acquire(id, slow);
+    expect((await one.lives())['info']).to.be.above(15 * DAY);
+    const dear = make();
+    const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
+    await dear.acquire([request('a.1', 'wait', { cost: { tokens: 1 } })], { budgets });
+    await dear.release('a.1', { spent: [{ tokens: 90 }] });
+    expect((await dear.lives())['info']).to.be.above(9 * DAY);
+  });
+
+  it('of another layout are refused by every call, which names both and says what to do, and kept', async () => {
+    for (const [layout, part] of [
+      ['2', 'meta'],
+      ['4', 'info'],
+    ] as const) {
+      for (const [what, call] of CALLS) {
+        const one = make();
+        await one.redis.zadd(one.keyOf('tickets'), '9000000000000000', '.', '1', 'b.1');
+        await one.redis.hset(one.keyOf(part), 'layout', layout, 'state', 'x');
+        const { message } = await errorOf(call(one), Error);
+        const refusal = `layout ${layout}, .* has 3: stop its processes .* or use another prefix`;
+        expect(message, what).to.match(new RegExp(refusal));
+        expect(await one.redis.zcard(one.keyOf('tickets')), what).to.equal(2);
+      }
+    }
+  });
+
+  it('expire not before the waiter lease where a client asks again', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('h', 3));
+    await ask(one, 'w.1.3', 'a');
+    await one.setLimit(2);
+    await one.release(ids('h', 3));
+    const parts = ['requests', 'clients', 'parked'];
+    for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
+    await ask(one, 'w.1.3', 'a');
+    const lives = await one.lives();
+    for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
+  });
+
+  it('do not grow with waiters and tickets that left, died, changed hands or were revoked, and with limits', async () => {
     const one = make({ limit: 2, ttl: 100_000_000 });
     await one.take('x.1');
     await one.take('h.0');
@@ -278,56 +234,18 @@ describeWithServer('keys of a semaphore', (server) => {
     for (let i = 0; i < 50; i++) {
       await one.take(`r.${i}`, { ttl: 1000 });
       await one.revoke(`r.${i}`);
+      await one.addPermits(i % 2 === 0 ? 1 : -1, `c.${i}`);
       one.pass(250);
     }
+    // The tickets of the last second, and two for each change of a minute.
+    expect(await one.redis.zcard(one.keyOf('revoked'))).to.be.within(1, 5);
+    expect(await one.redis.zcard(one.keyOf('changes'))).to.equal(100);
+    one.pass(60_000);
+    await one.addPermits(1, 'c.0');
+    expect(await one.redis.zcard(one.keyOf('changes'))).to.equal(2);
     await one.release(revoked);
     await one.expectNothingLeft();
     expect(await one.redis.hlen(one.keyOf('info'))).to.be.at.most(10);
-    // Those of the last second.
-    expect(await one.redis.zcard(one.keyOf('revoked'))).to.be.within(1, 5);
-  });
-
-  describe('do not grow, and no call costs more,', () => {
-    async function expectSteady(one: RedisFixture, call: () => Promise<unknown>): Promise<void> {
-      const costOfCalls = () =>
-        one.commandsIn(async () => {
-          for (let i = 0; i < 25; i++, one.pass(1)) await call();
-        });
-      const first = await costOfCalls();
-      for (let i = 0; i < 200; i++) await call();
-      expect(await costOfCalls()).to.be.at.most(1.1 * first);
-      expect(await one.redis.hlen(one.keyOf('info'))).to.be.at.most(30);
-    }
-
-    it('with changes of the limit, each of which is made once within a minute', async () => {
-      const one = make({ limit: 10 });
-      let made = 0;
-      const change = (): Promise<unknown> => one.addPermits(made % 2 === 0 ? 1 : -1, `a.${made++}`);
-      await expectSteady(one, change);
-      // The first and the last are known: what they made then, and nothing new.
-      expect((await one.addPermits(1, 'a.0')).limit).to.equal(11);
-      expect((await one.addPermits(-1, `a.${made - 1}`)).limit).to.equal(10);
-      expect((await one.inspect()).limit).to.equal(10);
-      one.pass(60_000);
-      expect((await one.addPermits(5, 'a.0')).limit).to.equal(15);
-      expect(await one.redis.zcard(one.keyOf('changes'))).to.be.at.most(2);
-      expect((await one.lives())['changes']).to.be.within(1, 180_000);
-    });
-
-    it('with revoked tickets, each of which is known for as long as it could have lived', async () => {
-      const one = make({ limit: 1000, ttl: 3_600_000 });
-      await one.acquire(ids('a', 250));
-      let gone = 0;
-      const revoke = (): Promise<unknown> => one.revoke(`a.${++gone}`);
-      await expectSteady(one, revoke);
-      expect((await one.revoke('a.1')).revoked).to.equal(true);
-      expect((await one.extend(['a.1', 'a.250'])).revoked).to.deep.equal(['a.1', 'a.250']);
-      one.pass(3_600_000);
-      expect((await one.revoke('a.1')).revoked).to.equal(false);
-      await one.take('b.1');
-      await one.revoke('b.1');
-      expect(await one.redis.zcard(one.keyOf('revoked'))).to.equal(1);
-    });
   });
 
   it('are not made by a call that finds nothing, nor by a request for more than there ever were', async () => {

@@ -8,6 +8,7 @@ import {
   describeOnBoth,
   ids,
   kinds,
+  ofGroup,
   RedisFixture,
   request,
 } from './port-fixture.js';
@@ -15,7 +16,7 @@ import {
 /** Waits, of the group that is the second part's first letter: `c.a1` is of group a. */
 function ask(one: PortFixture, list: readonly string[], change: Partial<RequestOrder> = {}) {
   const requests = list.map((id) =>
-    request(id, 'wait', { group: id.slice(2, 3), weight: 1, priority: 0, ...change }),
+    request(id, 'wait', { order: { ...ofGroup(id.slice(2, 3)), ...change } }),
   );
   return one.acquire(requests);
 }
@@ -64,10 +65,10 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
 });
 
 describeOnBoth('a bounded queue', (make) => {
-  for (const given of [undefined, { group: 'a', weight: 2, priority: 0 }]) {
-    it(`does not count requests of the dead, ${given ? 'in groups' : 'by arrival'}`, async () => {
+  for (const given of [ofGroup(''), ofGroup('a', 2)]) {
+    it(`does not count requests of the dead, ${given.group ? 'in groups' : 'by arrival'}`, async () => {
       const waits = (client: string, count: number) =>
-        ids(client, count).map((id) => request(id, 'wait', given));
+        ids(client, count).map((id) => request(id, 'wait', { order: given }));
       for (const [seen, verdicts] of [
         [[], ['queued', 'full']],
         // Others have seen already that the client is dead.

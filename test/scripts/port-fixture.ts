@@ -1,19 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 
-import type {
-  AcquireReply,
-  AcquireVerdict,
-  Backend,
-  Budgets,
-  Costs,
-  GrantListener,
-  InspectReply,
-  Rate,
-  RequestOrder,
-  SemaphoreKey,
-  TicketRequest,
-} from '../../src/backends/backend.js';
+import type * as port from '../../src/backends/backend.js';
 import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { MemoryBackend } from '../../src/backends/memory/memory-backend.js';
 import { ioredisConnection } from '../../src/backends/redis/adapters/ioredis.js';
@@ -24,19 +12,14 @@ import type { TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import { only } from '../support/only.js';
 
-export interface CallOptions {
-  readonly client?: string;
-  readonly limit?: number;
-  readonly ttl?: number;
-  readonly label?: string;
-  readonly notAfter?: number | undefined;
-  readonly maxWaiting?: number | undefined;
-  readonly rate?: Rate | undefined;
-  readonly budgets?: Budgets | undefined;
-  readonly groupLimit?: number | undefined;
-  readonly spent?: readonly (Costs | undefined)[];
-  readonly fencingTokens?: readonly number[];
-}
+export type CallOptions = Partial<
+  Omit<port.AcquireCall, 'key' | 'requests'> &
+    Pick<port.ExtendCall, 'fencingTokens'> &
+    Pick<port.ReleaseCall, 'spent'>
+>;
+
+/** What both backends have. */
+type FullBackend = Omit<MemoryBackend, 'clock' | 'size' | 'listNames'>;
 
 /** The server's clock, in milliseconds: it does not move until a test moves it, forward or back. */
 export interface Time {
@@ -50,30 +33,22 @@ export interface FixtureOptions {
   readonly time?: Time;
 }
 
-export type FullBackend = Backend &
-  Required<
-    Pick<
-      Backend,
-      'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'
-    >
-  >;
-export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
-
 /** How much longer than anything else of a semaphore its `info` stays, in milliseconds. */
 export const DAY = 86_400_000;
+const MINUTE = 60_000;
 
 let semaphores = 0;
 
 /** One semaphore on a backend, driven call by call through the port, whose time a test decides. */
 export abstract class PortFixture {
   abstract readonly backend: FullBackend;
-  key: SemaphoreKey;
+  key: port.SemaphoreKey;
   readonly time: Time;
   limit: number;
   readonly ttl: number;
   readonly #listens: { close(): Promise<void> }[] = [];
-  /** The longest life that any call asked for, or that a waiter has. */
-  protected longest = WAITER_LEASE_MS;
+  /** The longest life that any call asked for, or that a waiter or a meter has. */
+  longest = WAITER_LEASE_MS;
 
   constructor({ limit = 3, ttl = 30_000, name, time }: FixtureOptions) {
     semaphores += 1;
@@ -86,7 +61,7 @@ export abstract class PortFixture {
   /** All data of the semaphore is lost, as after FLUSHALL. */
   abstract loseAll(): Promise<void>;
 
-  acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
+  acquire(asked: string | readonly (string | port.TicketRequest)[], options: CallOptions = {}) {
     const list = typeof asked === 'string' ? [asked] : asked;
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
     const call = { ...this.#call(requests[0]?.id, options), requests };
@@ -94,7 +69,7 @@ export abstract class PortFixture {
   }
 
   /** Acquires one ticket that must be granted. */
-  async take(id: string, options: CallOptions = {}): Promise<Granted> {
+  async take(id: string, options: CallOptions = {}): Promise<port.GrantedVerdict> {
     return granted((await this.acquire(id, options)).verdicts[0]);
   }
 
@@ -104,9 +79,9 @@ export abstract class PortFixture {
   }
 
   /** As one of several semaphores, all or none. */
-  async acquireTogether(id: string, options: CallOptions = {}): Promise<AcquireReply | undefined> {
+  async acquireTogether(id: string, options: CallOptions = {}) {
     const call = { ...this.#call(id, options), requests: [request(id, 'try')] };
-    return (await this.backend.acquireTogether?.([call]))?.[0];
+    return (await this.backend.acquireTogether([call]))?.[0];
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
@@ -125,11 +100,11 @@ export abstract class PortFixture {
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit });
   }
 
-  setRate(newRate: Rate | undefined, options: CallOptions = {}) {
+  setRate(newRate: port.Rate | undefined, options: CallOptions = {}) {
     return this.backend.setRate({ ...this.#call(undefined, options), newRate });
   }
 
-  setBudget(budget: string, newRate: Rate | undefined, options: CallOptions = {}) {
+  setBudget(budget: string, newRate: port.Rate | undefined, options: CallOptions = {}) {
     return this.backend.setRate({ ...this.#call(undefined, options), newRate, budget });
   }
 
@@ -151,25 +126,24 @@ export abstract class PortFixture {
     return this.backend.revoke({ ...this.#call(undefined, options), id });
   }
 
-  inspect(): Promise<InspectReply> {
+  inspect(): Promise<port.InspectReply> {
     return this.backend.inspect({ key: this.key, limit: this.limit });
   }
 
-  /** The slots of each holder, in the order of the grants, and the waiters. */
-  async standing(): Promise<{ held: Record<string, readonly number[]>; queue: string[] }> {
-    const { holders, waiters } = await this.inspect();
-    const inOrder = holders.toSorted((a, b) => a.fencingToken - b.fencingToken);
-    const held = Object.fromEntries(inOrder.map(({ id, slots }) => [id, slots]));
-    return { held, queue: waiters.map(({ id }) => id) };
+  async overview(): Promise<port.Overview> {
+    const reply = await only(this.backend.overview([this.key]));
+    if ('error' in reply) throw new Error(reply.error);
+    return reply;
   }
 
   /** Holders, in the order of their grants. */
   async holders(): Promise<string[]> {
-    return Object.keys((await this.standing()).held);
+    const { holders } = await this.inspect();
+    return holders.toSorted((a, b) => a.fencingToken - b.fencingToken).map(({ id }) => id);
   }
 
   async queue(): Promise<string[]> {
-    return (await this.standing()).queue;
+    return (await this.inspect()).waiters.map(({ id }) => id);
   }
 
   /** Milliseconds until the ticket expires, undefined when there is none. */
@@ -183,12 +157,12 @@ export abstract class PortFixture {
   }
 
   /** Until `close`. */
-  listen(client: string, listener: GrantListener): void {
+  listen(client: string, listener: port.GrantListener): void {
     this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
   }
 
   /** As `listen`, and resolves once messages arrive. */
-  subscribe(client: string, reader: Omit<GrantListener, 'onHealth'>): Promise<void> {
+  subscribe(client: string, reader: Omit<port.GrantListener, 'onHealth'>): Promise<void> {
     return new Promise((resolve) => {
       this.listen(client, { ...reader, onHealth: () => resolve() });
     });
@@ -327,22 +301,31 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * `tickets`, `info` and `slots` are not gone within half a day after the last live ticket's end;
-   * and none stays for much longer than a day after the longest ticket may. `behind`: by how much
-   * the time was set back, which the lives of keys do not know.
+   * No key goes within a minute; `tickets`, `info` and `slots` are not gone within half a day after
+   * the end of the last ticket and meter; and none stays for much longer than a day after the
+   * longest may. `behind`: by how much the time was set back, which the lives of keys do not know.
    */
-  async expectSafeExpiry(what: string, behind = 0, known?: InspectReply['holders']): Promise<void> {
-    const holders = known ?? (await this.inspect()).holders;
-    const last = Math.max(-Infinity, ...holders.map(({ expiresIn }) => expiresIn));
-    for (const [part, life] of Object.entries(await this.lives())) {
-      const most = 2 * this.longest + 10_000 + DAY;
-      expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
-      if (!['tickets', 'info', 'slots'].includes(part)) continue;
+  async expectSafeExpiry(what: string, behind = 0, state?: port.InspectReply): Promise<void> {
+    const known = state ?? (await this.inspect());
+    const lives = Object.entries(await this.lives());
+    for (const [part, life] of lives) {
+      const isLasting = ['tickets', 'info', 'slots'].includes(part);
+      const least = isLasting ? lastEnd(known) + DAY / 2 - behind : MINUTE;
       // Keys expire by the server's real time, which does not stand still.
-      const needed = last + DAY / 2 - this.#lived() - behind;
-      expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
+      const most = 2 * this.longest + 10_000 + DAY;
+      expect(life, `life of ${part} after ${what}`).to.be.within(least - this.#lived(), most);
     }
+    // A flow has a key while a request of it waits.
+    expect(lives.length, `keys after ${what}`).to.be.at.most(22 + known.waiting);
   }
+}
+
+/** In how many milliseconds the last ticket expires and the last meter is full. */
+export function lastEnd({ holders, rate, budgets = {} }: port.InspectReply): number {
+  const interval = rate === undefined ? 0 : rate.per / rate.permits;
+  const full = rate?.nextIn ? rate.nextIn + (rate.burst - 1) * interval : 0;
+  const ends = Object.values(budgets).map(({ used, per, amount }) => (used * per) / amount);
+  return Math.max(full, ...ends, ...holders.map(({ expiresIn }) => expiresIn));
 }
 
 /** Keys for what repeated calls must know. */
@@ -377,21 +360,24 @@ export function describeOnBoth(
 export function request(
   id: string,
   how: 'wait' | 'try' | number = 'wait',
-  order?: RequestOrder,
-  asksProgress = false,
-  cost?: Costs,
-): TicketRequest {
+  options: Pick<port.TicketRequest, 'order' | 'cost' | 'asksProgress'> = {},
+): port.TicketRequest {
   const permits = parseTicketId(id)?.permits ?? 1;
   const arrival = typeof how === 'number' ? how : undefined;
-  return { id, permits, wait: how !== 'try', arrival, order, asksProgress, cost };
+  return { id, permits, wait: how !== 'try', arrival, ...options };
 }
 
-export function granted(verdict: AcquireVerdict | undefined): Granted {
+/** The order of a request of a group. */
+export function ofGroup(group: string, weight = 1, priority = 0): port.RequestOrder {
+  return { group, weight, priority };
+}
+
+export function granted(verdict: port.AcquireVerdict | undefined): port.GrantedVerdict {
   if (verdict?.kind === 'granted') return verdict;
   throw new Error(`expected a grant, got ${JSON.stringify(verdict)}`);
 }
 
-export function kinds(reply: AcquireReply): string[] {
+export function kinds(reply: port.AcquireReply): string[] {
   return reply.verdicts.map(({ kind }) => kind);
 }
 

@@ -1,21 +1,15 @@
 import { expect } from 'chai';
 
-import type { Rate } from '../../src/backends/backend.js';
 import { RATE_LIFE_MS } from '../../src/backends/protocol.js';
-import { eventually } from '../support/eventually.js';
 import type { CallOptions, FixtureOptions } from './port-fixture.js';
 import { describeOnBoth, ids, kinds, type PortFixture, request } from './port-fixture.js';
 
 const STEP = 600;
-/** One every `STEP`. */
-const RATE: Rate = { permits: 100, per: 60_000, burst: 1 };
-const ANY: FixtureOptions = { limit: Number.MAX_SAFE_INTEGER };
 const HOUR = 3_600_000;
+const ANY: FixtureOptions = { limit: Number.MAX_SAFE_INTEGER };
 
-const SLOW: Rate = { permits: 1, per: 60_000, burst: 1 };
-
-/** As a process that was made with the rate. */
-const RATED: CallOptions = { rate: RATE };
+/** As a process that was made with the rate of one every `STEP`. */
+const RATED: CallOptions = { rate: { permits: 100, per: 60_000, burst: 1 } };
 
 describeOnBoth('a rate', (make) => {
   const nextIn = async (one: PortFixture): Promise<number | undefined> =>
@@ -33,17 +27,6 @@ describeOnBoth('a rate', (make) => {
     one.pass(1);
     await one.take('a.2', RATED);
     expect(await nextIn(one)).to.equal(STEP);
-    // The rate may change meanwhile.
-    for (const pause of [HOUR, 6 * HOUR]) {
-      const changed = make(ANY);
-      await changed.take('a.1', { rate: { permits: 1, per: 5 * HOUR, burst: 1 } });
-      changed.pass(pause);
-      await changed.setRate(RATE);
-      const before = (await nextIn(changed)) ?? Infinity;
-      changed.pass(-pause - 1);
-      await changed.try('b.1');
-      expect(await nextIn(changed)).to.be.at.most(before + STEP);
-    }
   });
 
   it('is that of the last caller; a caller that has none obeys it, for a minute or a period', async () => {
@@ -74,29 +57,9 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
-  it('counts as named for as long as its period', async () => {
-    const one = make();
-    const rate = { permits: 1000, per: 10 * 60_000, burst: 1000 };
-    for (const pause of [0, 6 * 60_000, 3.9 * 60_000]) {
-      one.pass(pause);
-      await one.take(`a.${pause}`, { rate });
-      await one.release(`a.${pause}`);
-    }
-    one.pass(60_000);
-    expect((await one.inspect()).rate?.from).to.equal('caller');
-  });
-
-  it('lets a cap count that a caller names beside it', async () => {
-    const one = make();
-    const rate = { ...RATE, burst: 9 };
-    await one.acquire('a.1', { rate });
-    await one.acquire('a.2', { rate, groupLimit: 3 });
-    expect((await one.inspect()).groupLimit).to.equal(3);
-  });
-
   it('keeps the lease of a client that knows its turn and asks for a request that is refused', async () => {
     const one = make({ limit: 9, ttl: 300_000 });
-    const options = { rate: SLOW, maxWaiting: 2 };
+    const options = { rate: { permits: 1, per: 60_000, burst: 1 }, maxWaiting: 2 };
     await one.take('a.1', options);
     for (const id of ['b.1', 'c.1']) await one.acquire(id, options);
     for (const [id, pause] of [
@@ -111,26 +74,11 @@ describeOnBoth('a rate', (make) => {
     expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
   });
 
-  it('that becomes faster is notified to a waiter that a slot holds back as well', async () => {
-    const one = make({ limit: 1 });
-    const turns: unknown[] = [];
-    const onTurn = (turn: unknown): void => void turns.push(turn);
-    await one.subscribe('b', { onGrants: () => {}, onTurn });
-    await one.acquire('a.1', { rate: SLOW });
-    await one.acquire('b.1', { rate: SLOW });
-    await one.setLimit(2);
-    await one.acquire('b.1', { rate: SLOW });
-    await one.setLimit(1);
-    const start = one.time.now;
-    await one.setRate({ permits: 1, per: 1000, burst: 1 });
-    await eventually(() => expect(turns.at(-1)).to.deep.equal({ id: 'b.1', at: start + 1000 }));
-  });
-
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     /** Asks for all of the budget. */
     const take = async (one: PortFixture, id: string, options: CallOptions = {}): Promise<void> => {
-      const asked = request(id, 'wait', undefined, false, { tokens: 100 });
+      const asked = request(id, 'wait', { cost: { tokens: 100 } });
       expect(kinds(await one.acquire([asked], options))).to.deep.equal(['granted']);
     };
     const usedAfter = async (one: PortFixture, id: string, tokens: number) => {

@@ -87,8 +87,8 @@ describeOnBoth('tickets', (make) => {
     expect(await one.lifeOf('a.1')).to.be.closeTo(5000, 0.01);
     await one.acquire('a.1');
     expect(await one.lifeOf('a.1')).to.equal(one.ttl);
-    const held = { 'a.1': [0], 'a.2': [1] };
-    expect(await one.standing()).to.deep.equal({ held, queue: ['a.3', 'a.4'] });
+    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
+    expect(await one.queue()).to.deep.equal(['a.3', 'a.4']);
     const [back] = (await one.acquire([request('late.1.2', place)])).verdicts;
     expect(back).to.include({ kind: 'queued', arrival: place });
     expect(await one.queue()).to.deep.equal(['late.1.2', 'a.3', 'a.4']);
@@ -99,19 +99,19 @@ describeWithFakeClock('tickets of a server whose clock steps back', (server) => 
   after(closeFixtures);
 
   it('have rising tokens, which are its TIME in microseconds', async () => {
-    const one = new RedisFixture(server(), { limit: 2 }, true);
+    const one = new RedisFixture(server(), {}, true);
     const time = async (): Promise<number> => {
       const [seconds, micros] = await one.redis.time();
       return Number(seconds) * 1e6 + Number(micros);
     };
     const before = await time();
-    const first = await one.take('a.1');
-    expect(first.fencingToken).to.be.within(before, await time());
-    await server().shiftClock(-30_000);
-    const second = await one.take('a.2');
-    expect(second.fencingToken).to.be.above(first.fencingToken);
-    await one.release(['a.1', 'a.2']);
-    await server().shiftClock(-30_000);
-    expect((await one.take('a.3')).fencingToken).to.be.above(second.fencingToken);
+    const tokens = [(await one.take('a.1')).fencingToken];
+    expect(tokens[0]).to.be.within(before, await time());
+    for (const id of ['a.2', 'a.3']) {
+      await server().shiftClock(-30_000);
+      tokens.push((await one.take(id)).fencingToken);
+      await one.release(['a.1', 'a.2']);
+    }
+    expect(tokens).to.deep.equal([...new Set(tokens)].toSorted((a, b) => a - b));
   });
 });

@@ -18,7 +18,7 @@ const SHA1: Record<string, string> = {
   revoke: 'dadf9b5680d5cccdceb9342e7212e1e1d43cd200',
   'set-limit': '7184302d627bcb3c831e9d7f7e9f8b3e4c1ae89d',
   'set-rate': '81a3d21340a9a2bf1e0a943b4a06254db2eb4a8a',
-  overview: 'b283008efd8c9d539270277d1cd4c8bbef49d625',
+  overview: 'f7c4e737b6eb4eba36d020ae42bbaf054a66571b',
   'quorum-drop': '96b33beeed4c514f4464e02afbf22f4414687fe6',
   'quorum-hold': 'c7d77003fd4d4f8b11d687745f93f4b472ef1194',
   'quorum-list': 'a88b0f50ea1674bbadd9fe6ab6a64f5266a6bb4a',

@@ -58,11 +58,14 @@ local function waiting_in(tickets, state)
     return living_in(requests, clients)
   end
   local priority = string.match(state, ' (%d):')
-  if priority then
-    local heads = redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')
-    return waiting, string.match(heads[1] or '0', '^%d+')
+  local heads = redis.call('ZRANGE', priority and key_of(tickets, 'flows:' .. priority) or queue, '0', '0', 'WITHSCORES')
+  local head, score = heads[1], heads[2]
+  local first = head and (not priority and score or score + 0 < AT_CAP and string.match(head, '^%d+'))
+  if first or waiting == 0 then
+    return waiting, first or '0'
   end
-  return waiting, redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2] or '0'
+  -- All groups of the priority are at the cap, or all requests are parked.
+  return living_in(requests, clients)
 end
 
 local function summary(tickets, info)
