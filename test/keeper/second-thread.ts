@@ -40,7 +40,7 @@ export class ThreadClock implements Clock {
     return this.#looks >= this.stopAfter;
   }
 
-  schedule(callback: () => void, delay: number): Timer {
+  schedule(callback: () => void, delay: number, _keepAlive: boolean): Timer {
     return this.#time.schedule(() => this.run(callback), delay);
   }
 
