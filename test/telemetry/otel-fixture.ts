@@ -39,17 +39,19 @@ export class OtelFixture {
 
   /**
    * Counters and levels by their names without `redsem.`, with `[value]` of an attribute beside the
-   * semaphore's name.
+   * semaphore's name. `troubles`: the errors of this collection.
    */
-  async counts(): Promise<Record<string, number>> {
-    const points = (await this.metrics()).flatMap(({ descriptor: { name }, dataPoints }) => {
-      const ours = (dataPoints as DataPoint<unknown>[]).filter((point) => this.#isOurs(point));
-      return ours.map(({ attributes, value }) => {
-        const others = Object.keys(attributes).filter((key) => key !== 'redsem.semaphore.name');
-        const label = others.map((key) => `[${String(attributes[key])}]`).join('');
-        return [name.replace(/^redsem\.(permit\.)?/, '') + label, value] as const;
-      });
-    });
+  async counts(...troubles: string[]): Promise<Record<string, number>> {
+    const points = (await this.metrics(troubles)).flatMap(
+      ({ descriptor: { name }, dataPoints }) => {
+        const ours = (dataPoints as DataPoint<unknown>[]).filter((point) => this.#isOurs(point));
+        return ours.map(({ attributes, value }) => {
+          const others = Object.keys(attributes).filter((key) => key !== 'redsem.semaphore.name');
+          const label = others.map((key) => `[${String(attributes[key])}]`).join('');
+          return [name.replace(/^redsem\.(permit\.)?/, '') + label, value] as const;
+        });
+      },
+    );
     const numbers = points.filter(([, value]) => typeof value === 'number' && value !== 0);
     return Object.fromEntries(numbers) as Record<string, number>;
   }
@@ -63,18 +65,14 @@ export class OtelFixture {
     return { count, sum };
   }
 
-  collect() {
-    return this.#reader.collect();
-  }
-
-  async resourceMetrics() {
-    const { resourceMetrics, errors } = await this.collect();
-    expect(errors).to.deep.equal([]);
+  async resourceMetrics(troubles: string[] = []) {
+    const { resourceMetrics, errors } = await this.#reader.collect();
+    expect(errors.map(String)).to.deep.equal(troubles);
     return resourceMetrics;
   }
 
-  async metrics() {
-    const { scopeMetrics } = await this.resourceMetrics();
+  async metrics(troubles: string[] = []) {
+    const { scopeMetrics } = await this.resourceMetrics(troubles);
     return scopeMetrics.flatMap(({ metrics }) => metrics);
   }
 

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ContextManager } from '@opentelemetry/api';
+import type { Span } from '@opentelemetry/api';
 import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { expect } from 'chai';
@@ -14,32 +14,20 @@ import { OtelFixture } from './otel-fixture.js';
 const NAME = 'otel';
 const { ERROR, UNSET } = SpanStatusCode;
 
-let active = ROOT_CONTEXT;
-
-/** It knows the active span inside `with` only, until the first `await`: the least of a manager. */
-const synchronous: ContextManager = {
-  active: () => active,
-  with: (given, fn, thisArg, ...args) => {
-    const before = active;
-    active = given;
-    try {
-      return Reflect.apply<typeof thisArg, typeof args, ReturnType<typeof fn>>(fn, thisArg, args);
-    } finally {
-      active = before;
-    }
-  },
-  bind: (_context, target) => target,
-  enable: () => synchronous,
-  disable: () => synchronous,
-};
+/** The span is active until the first `await`: the least that a manager of contexts can do. */
+function under<T>(span: Span, body: () => T): T {
+  const active = stub(context, 'active').returns(trace.setSpan(ROOT_CONTEXT, span));
+  try {
+    return body();
+  } finally {
+    active.restore();
+  }
+}
 
 describe('OpenTelemetry', () => {
   let clock: ManualClock;
   let backend: MemoryBackend;
   let otel: OtelFixture;
-
-  before(() => context.setGlobalContextManager(synchronous));
-  after(() => context.disable());
 
   beforeEach(() => {
     clock = new ManualClock();
@@ -91,8 +79,7 @@ describe('OpenTelemetry', () => {
     const tracer = otel.providers.tracerProvider.getTracer('test');
     const callers = ['one', 'two'].map((name) => {
       const span = tracer.startSpan(name);
-      const acquire = () => sem.acquire();
-      return { span, handle: context.with(trace.setSpan(context.active(), span), acquire) };
+      return { span, handle: under(span, () => sem.acquire()) };
     });
     await clock.advance(250);
     expect(await otel.counts()).to.deep.equal({ count: 1, pending_requests: 2, waits: 2 });
@@ -114,42 +101,32 @@ describe('OpenTelemetry', () => {
     const budgets = { tokens: { amount: 100, per: 1000, burst: 50 } };
     const sem = open({ limit: 5, groupLimit: 3, budgets });
     const inspected = spy(sem, 'inspect');
-    const gauges = new OtelFixture(NAME, { semaphores: [sem] });
+    const failing = { name: NAME, inspect: () => Promise.reject(new Error('no answer')) };
+    const gauges = new OtelFixture(NAME, { semaphores: [failing, sem] });
     await sem.acquire({ group: 'a', permits: 2, cost: { tokens: 40 } });
     await sem.acquire({ group: 'b' });
     await sem.acquire();
     const shared = { 'budget.limit[tokens]': 50, 'group.held[a]': 2, 'group.held[b]': 1 };
     const all = { count: 4, ...shared, 'budget.used[tokens]': 40, 'group.held[]': 1 };
-    expect(await gauges.counts()).to.deep.equal(all);
+    expect(await gauges.counts('Error: no answer')).to.deep.equal(all);
     await clock.advance(100);
-    expect(await gauges.counts()).to.deep.equal({ ...all, 'budget.used[tokens]': 30 });
+    const later = { ...all, 'budget.used[tokens]': 30 };
+    expect(await gauges.counts('Error: no answer')).to.deep.equal(later);
     expect(await otel.counts(), 'it was given none').to.deep.equal({ count: 4 });
     gauges.stop();
     await gauges.counts();
     expect(inspected.callCount).to.equal(2);
-  });
-
-  it('leaves out a semaphore that it cannot ask, and holders without a group or a limit', async () => {
-    const sem = open({ limit: 2 });
-    await sem.acquire({ group: 'a' });
-    await sem.acquire();
-    const failing = { name: NAME, inspect: () => Promise.reject(new Error('no answer')) };
-    const gauges = new OtelFixture(NAME, { semaphores: [failing, sem] });
-    const { resourceMetrics, errors } = await gauges.collect();
-    expect(errors.map(String)).to.deep.equal(['Error: no answer']);
-    const points = resourceMetrics.scopeMetrics.flatMap(({ metrics: found }) =>
-      found.flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => attributes)),
-    );
-    const about = { 'redsem.semaphore.name': NAME, 'redsem.group.name': 'a' };
-    expect(points).to.deep.equal([about]);
+    const plain = new Semaphore(backend, 'plain', { limit: 2 });
+    const others = new OtelFixture('plain', { semaphores: [plain] });
+    for (const group of ['a', undefined]) await plain.acquire({ group });
+    expect(await others.counts(), 'no group limit').to.deep.equal({ count: 2, 'group.held[a]': 1 });
   });
 
   it('has the same for each key of a set that is taken in one call, or refused', async () => {
     const keyed = new KeyedMutex(backend, { name: 'set' });
     const first = new OtelFixture('keyed:set:first');
     const caller = first.providers.tracerProvider.getTracer('test').startSpan('caller');
-    const acquire = () => keyed.acquire(['first', 'second']);
-    const handle = await context.with(trace.setSpan(context.active(), caller), acquire);
+    const handle = await under(caller, () => keyed.acquire(['first', 'second']));
     expect(await first.counts()).to.deep.equal({ count: 1 });
     expect(await keyed.tryAcquire(['other', 'first'])).to.equal(null);
     await handle.release();
