@@ -1,24 +1,21 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
-import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, InMemoryMetricExporter } from '@opentelemetry/sdk-metrics';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
 import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
 import { afterTest } from '../support/after-test.js';
 
-class Reader extends MetricReader {
-  protected override async onForceFlush(): Promise<void> {}
-
-  protected override async onShutdown(): Promise<void> {}
-}
-
 /** An OpenTelemetry SDK of one test, and the metrics and spans of semaphores of one name. */
 export class OtelFixture {
   readonly stop: () => void;
   readonly providers;
   readonly #name: string;
-  readonly #reader = new Reader();
+  readonly #reader = new PeriodicExportingMetricReader({
+    exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
+  });
   readonly #exporter = new InMemorySpanExporter();
 
   constructor(name: string, options: InstrumentOptions = {}) {
