@@ -50,7 +50,7 @@ describeWithServer('a keeper', (server) => {
   }
 
   /** The options of a module whose thread does `how` when the file `end` exists. */
-  function moduleThat(how: 'exit' | 'throw', kind: BothKinds, end: string): KeeperOptions {
+  function moduleThat(how: string, kind: BothKinds, end: string): KeeperOptions {
     const terms = new URLSearchParams({ port: String(server().port), kind, end, how });
     return { module: new URL(`connect.mjs?${terms.toString()}`, import.meta.url) };
   }
@@ -151,44 +151,37 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
-  itThrough('ioredis', 'is followed by the main thread when it is closed', async (fixture) => {
-    const [keeper, warnings] = make(optionsOf(fixture.kind));
-    const { name, semaphore, handle } = await hold(fixture, keeper);
-    const others = Array.from({ length: 8 }, () => semaphore.acquire());
-    const handles = [handle, ...(await Promise.all(others))];
-    await Promise.all(handles.map(untilKept));
-    const extending = handles.map((each) => each.extend());
-    const closing = keeper.close();
-    extending.push(...handles.map((each) => each.extend()));
-    await Promise.all([closing, keeper.close(), ...extending]);
-    for (const each of handles) await untilRenewed(name, each, 2);
-    const released = await Promise.all(handles.map((each) => each.release()));
-    expect(new Set(released)).to.deep.equal(new Set([true]));
-    expect((await semaphore.inspect()).held).to.equal(0);
-    expect(warnings).to.deep.equal([]);
-  });
-
   for (const [how, kind] of [
     ['exit', 'ioredis'],
     ['throw', 'redis'],
+    ['close()', 'ioredis'],
   ] as const) {
     itThrough(kind, `is followed by the main thread on ${how} of its thread`, async (fixture) => {
       const file = join(server().directory, newName());
       const [keeper, warnings] = make(moduleThat(how, kind, file));
-      const { handle, lost } = await hold(fixture, keeper, { ttl: 3000 });
-      await untilKept(handle);
-      const extending = handle.extend();
-      writeFileSync(file, '');
-      await extending;
+      const { name, semaphore, handle, lost } = await hold(fixture, keeper, { ttl: 3000 });
+      const others = Array.from({ length: 8 }, () => semaphore.acquire());
+      const handles = [handle, ...(await Promise.all(others))];
+      await Promise.all(handles.map(untilKept));
+      const extending = handles.map((each) => each.extend());
+      if (how === 'close()') extending.push(keeper.close(), keeper.close());
+      else writeFileSync(file, '');
+      extending.push(...handles.map((each) => each.extend()));
+      await Promise.all(extending);
       await eventually(async () => !(await isKept(handle)));
+      for (const each of handles) await untilRenewed(name, each, 2);
       // A busy machine may warn of a late renewal before.
       const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
-      await eventually(() => ends().length > 0);
-      const [end, ...more] = ends();
-      expect(end).to.include({ code: 'KEEPER_LOST' });
-      expect(end?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
-      expect([more, handle.held, lost]).to.deep.equal([[], true, []]);
-      expect(await handle.release()).to.equal(true);
+      const times = how === 'close()' ? 0 : 1;
+      await eventually(() => ends().length === times);
+      for (const end of ends()) {
+        expect(end).to.include({ code: 'KEEPER_LOST' });
+        expect(end.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
+      }
+      expect([handle.held, lost]).to.deep.equal([true, []]);
+      const released = await Promise.all(handles.map((each) => each.release()));
+      expect(released).to.deep.equal(handles.map(() => true));
+      expect((await semaphore.inspect()).held).to.equal(0);
     });
   }
 

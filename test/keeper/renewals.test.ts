@@ -208,25 +208,6 @@ describe('a permit that a keeper renews', () => {
     });
   }
 
-  it('ends in time when the keeper ends during a stall, and is renewed from then on', async () => {
-    const options = { limit: 1, ttl: 10 * TTL, keeper: threads };
-    const longer = await hold(new Semaphore(threads.backend, 'long', options));
-    const handle = await hold();
-    await block(2 * TTL);
-    threads.keeper.isBlocked = true;
-    let granted = null;
-    while (granted === null) {
-      expect(handle.held).to.equal(handle.expiresIn > 0);
-      await threads.time.advance(10);
-      granted = await other.tryAcquire();
-    }
-    expect([handle.held, longer.held]).to.deep.equal([false, true]);
-    threads.main.unblock();
-    threads.end();
-    await threads.time.advance(20 * TTL);
-    expect([handle.held, longer.held, lost]).to.deep.equal([false, true, ['expired']]);
-  });
-
   it('is not given back by a keeper that learns late of a renewal', async () => {
     const handle = await hold();
     let deliver = (): void => {};
