@@ -169,7 +169,7 @@ describe('a permit that a keeper renews', () => {
       threads.discard();
       for (const index of [4711, MOST_LEASES - 1]) {
         kept[index]?.stop();
-        threads.tell({ what: 'free', index });
+        threads.leases.hear({ what: 'free', index });
       }
       threads.isSlow = false;
     };
@@ -201,7 +201,7 @@ describe('a permit that a keeper renews', () => {
       const before = threads.by('main');
       await threads.time.advance(4 * TTL);
       expect(threads.by('main'), 'the keeper renews again').to.equal(before);
-      threads.end();
+      threads.leases.end();
       await threads.time.advance(10 * TTL);
       const released = await Promise.all(handles.map((handle) => handle.release()));
       expect([released, lost]).to.deep.equal([[true, true], []]);
