@@ -15,14 +15,8 @@ const ALLOWED = [
   /^web\/page\/app\//,
   /^backends\/redis\/adapters\//,
 ];
-/**
- * Names come from Node's source of chance if no other is given. Chance in a skip list changes only
- * its cost.
- */
-const ALLOWED_IN = new Map([
-  ['backends/ticket-id.ts', new Set(['randomBytes'])],
-  ['backends/memory/arrival-queue.ts', new Set(['Math.random'])],
-]);
+/** Names come from Node's source of chance if no other is given. */
+const ALLOWED_IN = new Map([['backends/ticket-id.ts', new Set(['randomBytes'])]]);
 
 const REFUSED =
   /\b(Math\.random|Date\.now|performance\.now|process\.hrtime|process\.uptime|setTimeout|setInterval|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\)/g;

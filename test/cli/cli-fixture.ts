@@ -63,7 +63,7 @@ export function environmentOf({ url = '', env }: Pick<CliOptions, 'url' | 'env'>
 export function describeOnTerminal(title: string, body: (server: () => TestServer) => void): void {
   const works = process.platform === 'linux' && findExecutable('script') !== undefined;
   const missing = works ? noServer() : 'script (util-linux)';
-  describeStarted(title, missing, () => startServer(), body);
+  describeStarted(title, missing, startServer, body);
 }
 
 /** A semaphore of this process, beside the semaphores of the program, until the test ends. */

@@ -27,24 +27,22 @@ describe('the command line', () => {
       expect(stdout).to.match(
         new RegExp(`^Usage: redsem ${name} [^]*^Examples:\n {2}redsem `, 'm'),
       );
-      expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+      expect(stdout).not.to.match(/^.{81}/m);
       // The program takes each option of its help.
       const options = stdout.match(/^ +(?:-\w, +)?--\w/gm);
       expect(optionsOf(name), name).to.have.length(options?.length ?? 0);
     }
-    const limit = await redsemHere(['help', 'limit']);
-    expect(limit).to.deep.equal(await redsemHere(['limit', '-h']));
+    expect(await redsemHere(['help', 'limit'])).to.deep.equal(await redsemHere(['limit', '-h']));
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect((await redsemHere(['--version'])).stdout).to.equal(`${version}\n`);
-    for (const [args, said] of [
-      [['nonsense'], 'no command is called "nonsense"; redsem --help lists them'],
-      [['help', 'stauts'], 'no command is called "stauts" (status?); redsem --help lists them'],
+    for (const [line, said] of [
+      ['nonsense', 'no command is called "nonsense"; redsem --help lists them'],
+      ['help stauts', 'no command is called "stauts" (status?); redsem --help lists them'],
     ] as const) {
       const refused = { code: 64, stdout: '', stderr: `redsem: ${said}\n` };
-      expect(await redsemHere(args)).to.include(refused);
+      expect(await redsemHere(line.split(' '))).to.include(refused);
     }
-    const nothing = { code: 64, signal: null, stdout: '', stderr: all };
-    expect(await redsemHere([])).to.deep.equal(nothing);
+    expect(await redsemHere([])).to.include({ code: 64, stdout: '', stderr: all });
   });
 
   it('explains each error and warning by its code, in lines that fit a terminal', async () => {
@@ -55,23 +53,20 @@ describe('the command line', () => {
     expect([...entries.keys()]).to.deep.equal(codes);
     for (const [code, entry] of entries) {
       const text = errorHelp(code, entry);
-      expect(text)
-        .to.match(new RegExp(`^${code}\n\n\\S`))
-        .and.not.to.match(/\]\(|\n## /);
-      expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+      expect(text.startsWith(`${code}\n\n`), text).to.equal(true);
+      expect(text).not.to.match(/^.{81}|\]\(|\n## /m);
     }
     const [, command = ''] = /; see: npx redsem (.*)$/.exec(new ClosedError('jobs').message) ?? [];
     const closed = await redsemHere(command.split(' '));
     expect(closed.stdout).to.match(/^CLOSED\n\nThis semaphore object/);
-    const { code, stdout, stderr } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
-    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    const { stdout, ...rest } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
+    expect(rest).to.deep.equal({ code: 0, signal: null, stderr: '' });
     expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
     expect(stdout).to.match(/^ {2}`undefined` {2}all permits were in use \| answer "busy"/m);
     expect(stdout).to.contain('who holds? (docs/guides/operating.md)');
-    expect(await redsemHere(['help', 'ACQUIRE_TIMOUT'])).to.include({
-      code: 64,
-      stderr: `redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); the codes are ${codes.join(', ')}\n`,
-    });
+    const said = `no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); the codes are ${codes.join(', ')}`;
+    const refused = { code: 64, stderr: `redsem: ${said}\n` };
+    expect(await redsemHere(['help', 'ACQUIRE_TIMOUT'])).to.include(refused);
   });
 
   it('makes a plan for run, with the defaults that the help names', () => {
@@ -120,9 +115,8 @@ describe('the command line', () => {
 
   it('reads and shows durations', () => {
     const times = ['500ms', '30s', '1.5m', '2h', '1d', '0', '0s'];
-    expect(times.map((text) => parseDuration('--t', text))).to.deep.equal([
-      500, 30_000, 90_000, 7_200_000, 86_400_000, 0, 0,
-    ]);
+    const read = times.map((text) => parseDuration('--t', text));
+    expect(read).to.deep.equal([500, 30_000, 90_000, 7_200_000, 86_400_000, 0, 0]);
     for (const text of ['30', '', 's', '-1s', '1e3s', '1 s', '1s2', '1S', 'Infinitys']) {
       expect(() => parseDuration('--t', text), text).to.throw(UsageError, '--t: expected');
     }
@@ -158,11 +152,8 @@ describe('the command line', () => {
     expect(showAddress(parseServerUrl('--url', 'redis://[::1]:7000'))).to.equal('[::1]:7000');
     const wrong = ['http://:secret@h', 'redis://:secret@h/x', 'redis://:%secret@h'];
     for (const url of ['', 'host:6379', ...wrong]) {
-      expect(() => parseServerUrl('REDIS_URL', url), url)
-        .to.throw(UsageError)
-        .with.property('message')
-        .that.matches(/^REDIS_URL: /)
-        .and.does.not.contain('secret');
+      const read = () => parseServerUrl('REDIS_URL', url);
+      expect(read, url).to.throw(UsageError, /^REDIS_URL: (?!.*secret)/);
     }
   });
 

@@ -10,9 +10,7 @@ import { redsemHere } from './in-process.js';
 const HOSTILE = '$(touch a-name-was-run)';
 const missing = findExecutable('bash') === undefined ? 'bash' : noServer();
 
-const start = () => startServer();
-
-describeStarted('redsem completion', missing, start, (server) => {
+describeStarted('redsem completion', missing, startServer, (server) => {
   it('offers commands, options and the names of semaphores in bash, and runs no name', async () => {
     for (const name of ['deploys', 'dev tools', 'gpus', HOSTILE])
       await semaphoreOn(server(), name).acquire();

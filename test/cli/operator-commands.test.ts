@@ -68,8 +68,8 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
     const summaries = parsed(await call('status', ...prefix, '--json'));
     expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
-    const dash = await call('status', ...prefix, '--', '-dash');
-    expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
+    const { stdout: dash } = await call('status', ...prefix, '--', '-dash');
+    expect(dash).to.match(/^-dash: 1 of 1 permit held/);
   });
 
   it('set a rate and a budget, which count for waiters at once, and show them', async () => {

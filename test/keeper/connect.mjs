@@ -1,5 +1,5 @@
 // The module of a keeper, with its arguments in its address: gives a client; when there is a file
-// of that name, it ends its thread, or blocks it for good.
+// of that name, it ends its thread.
 import { existsSync } from 'node:fs';
 
 const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).searchParams);
@@ -7,7 +7,6 @@ const { port, kind, end, how } = Object.fromEntries(new URL(import.meta.url).sea
 setInterval(() => {
   if (!existsSync(end)) return;
   if (how === 'exit') process.exit(7);
-  if (how === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   throw new Error('the end of its thread');
 }, 20);
 

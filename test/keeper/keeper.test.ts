@@ -1,5 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 import { type Handle, MemoryBackend, type RedisTarget } from '../../src/index.js';
@@ -10,14 +12,22 @@ import { type BothKinds, type ClientFixture, newName } from '../support/client-f
 import { itThrough, itThroughBothClients } from '../support/client-fixture.js';
 import { afterTest } from '../support/after-test.js';
 import { eventually } from '../support/eventually.js';
+import { programOf } from '../support/program-file.js';
 import { describeWithServer } from '../support/require-server.js';
 import './built-worker.js';
-import type { HolderArguments, HolderReport } from './holder.js';
 import { isKept } from './is-kept.js';
-import { startHolderProgram } from './start-holder.js';
 
 /** A busy machine starts the thread late. */
 const LATE_START = /its module has given no client yet/;
+
+/** Blocks the loop until the permit is lost: the runner cannot end a test that never yields. */
+function blockWhileHeld(handle: Handle): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let look = 0; handle.held; look += 1) {
+    if (look === 8000) throw new Error('the permit is still held');
+    Atomics.wait(pause, 0, 0, 5);
+  }
+}
 
 // What blocked loops, stalls and failovers do to kept permits: `renewals.test.ts` in virtual time,
 // the chaos runs with keepers with real processes.
@@ -40,16 +50,17 @@ describeWithServer('a keeper', (server) => {
   }
 
   /** The options of a module whose thread does `how` when the file `end` exists. */
-  function moduleThat(how: 'exit' | 'throw' | 'hang', kind: BothKinds, end: string): KeeperOptions {
+  function moduleThat(how: string, kind: BothKinds, end: string): KeeperOptions {
     const terms = new URLSearchParams({ port: String(server().port), kind, end, how });
     return { module: new URL(`connect.mjs?${terms.toString()}`, import.meta.url) };
   }
 
   /** A permit under a new name, and the losses that its handle has reported. */
-  async function hold(fixture: ClientFixture, keeper: Keeper, ttl = 60_000) {
+  async function hold(fixture: ClientFixture, keeper: Keeper, options: object = {}) {
     const { target } = await fixture.connect(server().port);
     const [name, lost] = [newName(), [] as string[]];
-    const semaphore = fixture.semaphore(target, name, { limit: 9, ttl, extendEvery: 50, keeper });
+    const all = { limit: 9, ttl: 60_000, extendEvery: 50, keeper, ...options };
+    const semaphore = fixture.semaphore(target, name, all);
     const handle = await semaphore.acquire();
     handle.on('lost', ({ reason }) => lost.push(reason));
     return { name, semaphore, handle, lost };
@@ -59,20 +70,12 @@ describeWithServer('a keeper', (server) => {
     await eventually(() => isKept(handle));
   }
 
-  /** Server time in microseconds at which a ticket, or the first ticket, expires. */
-  async function expiryOf(name: string, id?: string): Promise<number> {
-    const key = `redsem:{${name}}:tickets`;
-    const found = (await server().command('ZRANGE', key, '0', '-1', 'WITHSCORES')) as string[];
-    const ticket = id ?? found.find((each) => each.includes('.')) ?? '';
-    return Number(found[found.indexOf(ticket) + 1]);
-  }
-
   /** The expiry of the ticket has risen `times` times. */
-  async function untilRenewed(name: string, times: number, id?: string): Promise<void> {
-    const now = (): Promise<number> => expiryOf(name, id).catch(() => NaN);
+  async function untilRenewed(name: string, { id }: Handle, times: number): Promise<void> {
+    const look = () => server().command('ZSCORE', `redsem:{${name}}:tickets`, id);
     for (let time = 0, last = 0; time <= times; time++) {
       const before = last;
-      await eventually(async () => (last = await now()) > before);
+      await eventually(async () => (last = Number(await look())) > before);
     }
   }
 
@@ -82,58 +85,34 @@ describeWithServer('a keeper', (server) => {
     if (id !== undefined) await server().command('CLIENT', 'KILL', 'ID', id);
   }
 
-  /**
-   * A process that holds a permit in a blocked loop until `unblock`, and a rival for the permit.
-   */
-  async function blockedHolder(fixture: ClientFixture, times: Partial<HolderArguments>) {
-    const { kind } = fixture;
-    const name = newName();
-    const blockedUntil = join(server().directory, name);
-    const defaults = { port: server().port, ttl: 60_000, extendEvery: 50, maxStall: 60_000 };
-    const holder = startHolderProgram({ ...defaults, kind, name, blockedUntil, ...times });
-    const { target } = await fixture.connect(server().port);
-    const rival = fixture.semaphore(target, name, { limit: 1, ttl: 60_000 });
-    const id = (await holder.next('blocked')).data as string;
-    const done = async (): Promise<HolderReport> => {
-      writeFileSync(blockedUntil, '');
-      return (await holder.next('done')).data as HolderReport;
-    };
-    return { name, id, holder, rival, done, lostFile: `${blockedUntil}.lost` };
-  }
-
-  itThroughBothClients('renews in a blocked loop, and shows it a revocation', async (fixture) => {
-    const { name, id, holder, rival, done, lostFile } = await blockedHolder(fixture, {});
-    for (let time = 0; time < 5; time++) {
-      await untilRenewed(name, 1, id);
-      expect(await rival.tryAcquire()).to.equal(null);
-    }
-    expect(existsSync(lostFile)).to.equal(false);
-    expect(await rival.revoke(id)).to.equal(true);
-    await eventually(() => existsSync(lostFile));
-    expect(await done()).to.deep.include({ held: false, lost: ['revoked'], released: false });
-    expect(await holder.exited).to.deep.equal({ code: 0, signal: null });
+  itThrough('redis', 'renews in a blocked loop, and shows it a revocation', async (fixture) => {
+    const [keeper] = make(optionsOf(fixture.kind));
+    const { name, handle, lost } = await hold(fixture, keeper, { limit: 1 });
+    await untilKept(handle);
+    expect(process.getActiveResourcesInfo(), 'keep the process alive').to.not.include(
+      'MessagePort',
+    );
+    const rival = programOf(fileURLToPath(new URL('rival.ts', import.meta.url)));
+    const args = JSON.stringify({ port: server().port, name, id: handle.id });
+    const env = { ...process.env, REDSEM_WORKER_ARGUMENTS: args };
+    const { status, stderr } = spawnSync(process.execPath, rival, { env, timeout: 200_000 });
+    expect(status, String(stderr)).to.equal(0);
+    blockWhileHeld(handle);
+    await eventually(() => expect(lost).to.deep.equal(['revoked']));
+    expect(await handle.release()).to.equal(false);
   });
 
-  itThrough('redis', 'gives a permit up after maxStall, before it expires', async (fixture) => {
-    const times = { ttl: 1000, maxStall: 1500 };
-    const { name, id, rival, done } = await blockedHolder(fixture, times);
-    let expiry = 0;
-    let granted: Handle | null = null;
-    while (granted === null) {
-      expiry = (await expiryOf(name, id)) || expiry;
-      granted = await rival.tryAcquire();
-    }
-    const report = await done();
-    expect(report).to.deep.include({ held: false, lost: ['expired'], released: false });
-    expect(report.believedUntil, '1 % and 2 ms before').to.be.within(1, expiry / 1000 - 12);
-    expect(granted.held).to.equal(true);
-  });
-
-  itThrough('ioredis', 'does not keep a process alive that holds permits', async ({ kind }) => {
-    const times = { ttl: 60_000, extendEvery: 100, maxStall: 60_000 };
-    const holder = startHolderProgram({ port: server().port, kind, name: newName(), ...times });
-    expect((await holder.exited).code).to.equal(0);
-  });
+  itThrough(
+    'ioredis',
+    'gives a permit up in a loop blocked longer than maxStall',
+    async (fixture) => {
+      const [keeper] = make({ ...optionsOf(fixture.kind), maxStall: 100 });
+      const { handle, lost } = await hold(fixture, keeper, { ttl: 1000 });
+      await untilKept(handle);
+      blockWhileHeld(handle);
+      await eventually(() => expect(lost).to.deep.equal(['expired']));
+    },
+  );
 
   for (const [kind, source, options] of [
     ['redis', 'options', () => optionsOf('redis')],
@@ -146,7 +125,7 @@ describeWithServer('a keeper', (server) => {
       for (let time = 0; time < 2; time++) {
         await untilKept(handle);
         await killKeepersConnection();
-        await untilRenewed(name, 3);
+        await untilRenewed(name, handle, 3);
       }
       await untilKept(handle);
       expect([handle.held, lost]).to.deep.equal([true, []]);
@@ -161,7 +140,7 @@ describeWithServer('a keeper', (server) => {
   ] as const) {
     itThroughBothClients(`warns when it ${title}, and the main thread renews`, async (fixture) => {
       const [keeper, warnings] = make(optionsOf(fixture.kind, more));
-      const { handle, lost } = await hold(fixture, keeper, 3000);
+      const { handle, lost } = await hold(fixture, keeper, { ttl: 3000 });
       await eventually(() => warnings.length > 0);
       expect(warnings[0]?.code).to.equal('KEEPER_LOST');
       expect(warnings[0]?.message).to.match(message);
@@ -172,48 +151,37 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
-  itThrough('ioredis', 'is followed by the main thread when it is closed', async (fixture) => {
-    const [keeper, warnings] = make(optionsOf(fixture.kind));
-    const { name, semaphore, handle } = await hold(fixture, keeper);
-    const others = Array.from({ length: 8 }, () => semaphore.acquire());
-    const handles = [handle, ...(await Promise.all(others))];
-    await Promise.all(handles.map(untilKept));
-    const extending = handles.map((each) => each.extend());
-    const closing = keeper.close();
-    extending.push(...handles.map((each) => each.extend()));
-    await Promise.all([closing, keeper.close(), ...extending]);
-    for (const { id } of handles) await untilRenewed(name, 2, id);
-    const released = await Promise.all(handles.map((each) => each.release()));
-    expect(new Set(released)).to.deep.equal(new Set([true]));
-    expect((await semaphore.inspect()).held).to.equal(0);
-    expect(warnings).to.deep.equal([]);
-  });
-
   for (const [how, kind] of [
     ['exit', 'ioredis'],
     ['throw', 'redis'],
-    ['hang', 'redis'],
+    ['close()', 'ioredis'],
   ] as const) {
     itThrough(kind, `is followed by the main thread on ${how} of its thread`, async (fixture) => {
       const file = join(server().directory, newName());
       const [keeper, warnings] = make(moduleThat(how, kind, file));
-      const { handle, lost } = await hold(fixture, keeper, 3000);
-      await untilKept(handle);
-      // A thread that hangs lets an extension wait for 10 s.
-      const extending = how === 'hang' ? undefined : handle.extend();
-      writeFileSync(file, '');
-      await extending;
+      const { name, semaphore, handle, lost } = await hold(fixture, keeper, { ttl: 3000 });
+      const others = Array.from({ length: 8 }, () => semaphore.acquire());
+      const handles = [handle, ...(await Promise.all(others))];
+      await Promise.all(handles.map(untilKept));
+      const extending = handles.map((each) => each.extend());
+      if (how === 'close()') extending.push(keeper.close(), keeper.close());
+      else writeFileSync(file, '');
+      extending.push(...handles.map((each) => each.extend()));
+      await Promise.all(extending);
       await eventually(async () => !(await isKept(handle)));
-      if (how !== 'hang') {
-        // A busy machine may warn of a late renewal before.
-        const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
-        await eventually(() => ends().length > 0);
-        const [end, ...more] = ends();
+      for (const each of handles) await untilRenewed(name, each, 2);
+      // A busy machine may warn of a late renewal before.
+      const ends = () => warnings.filter(({ message }) => message.includes('has ended'));
+      const times = how === 'close()' ? 0 : 1;
+      await eventually(() => ends().length === times);
+      for (const end of ends()) {
         expect(end).to.include({ code: 'KEEPER_LOST' });
-        expect(end?.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
-        expect(more).to.deep.equal([]);
+        expect(end.message).to.match(/has ended: (?:code 7|.*the end of its thread)/);
       }
-      expect([handle.held, lost, await handle.release()]).to.deep.equal([true, [], true]);
+      expect([handle.held, lost]).to.deep.equal([true, []]);
+      const released = await Promise.all(handles.map((each) => each.release()));
+      expect(released).to.deep.equal(handles.map(() => true));
+      expect((await semaphore.inspect()).held).to.equal(0);
     });
   }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { spy } from 'sinon';
 
 import type { KeepableLease, KeptSemaphore } from '../../src/backends/lease-keeper.js';
 import { MOST_LEASES } from '../../src/keeper/shared-leases.js';
@@ -68,6 +69,7 @@ describe('a permit that a keeper renews', () => {
     expect([handle.held, await handle.release()]).to.deep.equal([true, true]);
     const granted = await hold();
     const before = threads.by('keeper');
+    const schedule = spy(threads.main, 'schedule');
     await block(4 * TTL, () => {
       expect(granted.held).to.equal(true);
       expect(granted.expiresIn).to.be.within(0.5 * TTL, TTL);
@@ -76,6 +78,9 @@ describe('a permit that a keeper renews', () => {
     await threads.time.advance(3 * TTL);
     expect(threads.by('main')).to.equal(0);
     expect(threads.by('keeper') - before).to.be.within(18, 22);
+    expect(schedule.args.map(([, , keepAlive]) => keepAlive))
+      .to.include(false)
+      .and.not.include(true);
     expect(await granted.release()).to.equal(true);
     expect(lost).to.deep.equal([]);
     expect(await other.tryAcquire()).to.be.an('object');
@@ -164,7 +169,7 @@ describe('a permit that a keeper renews', () => {
       threads.discard();
       for (const index of [4711, MOST_LEASES - 1]) {
         kept[index]?.stop();
-        threads.tell({ what: 'free', index });
+        threads.leases.hear({ what: 'free', index });
       }
       threads.isSlow = false;
     };
@@ -196,31 +201,12 @@ describe('a permit that a keeper renews', () => {
       const before = threads.by('main');
       await threads.time.advance(4 * TTL);
       expect(threads.by('main'), 'the keeper renews again').to.equal(before);
-      threads.end();
+      threads.leases.end();
       await threads.time.advance(10 * TTL);
       const released = await Promise.all(handles.map((handle) => handle.release()));
       expect([released, lost]).to.deep.equal([[true, true], []]);
     });
   }
-
-  it('ends in time when the keeper ends during a stall, and is renewed from then on', async () => {
-    const options = { limit: 1, ttl: 10 * TTL, keeper: threads };
-    const longer = await hold(new Semaphore(threads.backend, 'long', options));
-    const handle = await hold();
-    await block(2 * TTL);
-    threads.keeper.isBlocked = true;
-    let granted = null;
-    while (granted === null) {
-      expect(handle.held).to.equal(handle.expiresIn > 0);
-      await threads.time.advance(10);
-      granted = await other.tryAcquire();
-    }
-    expect([handle.held, longer.held]).to.deep.equal([false, true]);
-    threads.main.unblock();
-    threads.end();
-    await threads.time.advance(20 * TTL);
-    expect([handle.held, longer.held, lost]).to.deep.equal([false, true, ['expired']]);
-  });
 
   it('is not given back by a keeper that learns late of a renewal', async () => {
     const handle = await hold();
@@ -236,37 +222,33 @@ describe('a permit that a keeper renews', () => {
     expect(await handle.release()).to.equal(true);
   });
 
-  it('is extended by the keeper, and by this thread when the keeper cannot', async () => {
+  it('is extended by the keeper once it has started, and by this thread during its trouble', async () => {
+    threads.isSlow = true;
     const handle = await hold();
+    const calls = () => [threads.by('main'), threads.by('keeper')];
+    const extending = handle.extend();
     await threads.time.advance(900);
-    await handle.extend();
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([0, 1]);
+    expect(calls()).to.deep.equal([0, 0]);
+    threads.deliver();
+    await extending;
+    expect(calls()).to.deep.equal([0, 1]);
     expect(handle.expiresIn).to.be.above(0.95 * TTL);
+    const again = handle.extend();
+    threads.say('its module has given no client yet');
+    await again;
+    await handle.extend();
+    expect(calls()).to.deep.equal([2, 1]);
+    threads.say(undefined);
+    threads.isSlow = false;
     threads.failWith = new Error('refused');
     await handle.extend();
-    expect(threads.by('main')).to.equal(1);
+    expect(calls()).to.deep.equal([3, 2]);
+    const why = ['its module has given no client yet', 'it fails'];
+    expect(threads.warnings).to.deep.equal(why.map((text) => `cannot renew: ${text}`));
     threads.failWith = undefined;
     await other.revoke(handle.id);
     expect(await errorOf(handle.extend(), Error)).to.include({ reason: 'revoked' });
     expect(lost).to.deep.equal(['revoked']);
-  });
-
-  it('waits with an extension for the start of the keeper, or for its trouble', async () => {
-    threads.isSlow = true;
-    const handle = await open().acquire();
-    const extending = handle.extend();
-    await threads.time.advance(10);
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([0, 0]);
-    threads.deliver();
-    await extending;
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([0, 1]);
-    const again = handle.extend();
-    threads.say('its module has given no client yet');
-    await again;
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([1, 1]);
-    await handle.extend();
-    expect([threads.by('main'), threads.by('keeper')]).to.deep.equal([2, 1]);
-    expect(threads.warnings).to.deep.equal(['cannot renew: its module has given no client yet']);
   });
 
   it('is lost for good when the keeper never saw it and this thread finds it gone', async () => {

@@ -40,7 +40,7 @@ export class ThreadClock implements Clock {
     return this.#looks >= this.stopAfter;
   }
 
-  schedule(callback: () => void, delay: number): Timer {
+  schedule(callback: () => void, delay: number, _keepAlive: boolean): Timer {
     return this.#time.schedule(() => this.run(callback), delay);
   }
 
@@ -75,12 +75,12 @@ export class SecondThread implements LeaseKeeper {
   /** Replies to the keeper's calls wait for it, when it is set. */
   delivery: Promise<void> | undefined;
   readonly backend: Backend = this.#counted('main');
-  readonly #leases: KeptLeases;
+  readonly leases: KeptLeases;
   readonly #obey: (order: Order) => void;
   readonly #orders: Order[] = [];
 
   constructor(maxStall = 60_000) {
-    this.#leases = new KeptLeases({
+    this.leases = new KeptLeases({
       clock: this.main,
       maxStall,
       send: (order) => {
@@ -92,18 +92,18 @@ export class SecondThread implements LeaseKeeper {
     this.#obey = renewLeases({
       backend: this.#counted('keeper'),
       clock: this.keeper,
-      shared: new SharedLeases(this.keeper, this.#leases.shared.buffer),
+      shared: new SharedLeases(this.keeper, this.leases.shared.buffer),
       maxStall,
       notify: (notice) => {
         this.notices.push(notice);
-        this.main.run(() => this.#leases.hear(notice));
+        this.main.run(() => this.leases.hear(notice));
       },
       onOutcome: (error) => this.say(error === undefined ? undefined : 'it fails'),
     });
   }
 
   open(semaphore: KeptSemaphore): Keep {
-    return this.#leases.open(semaphore);
+    return this.leases.open(semaphore);
   }
 
   /** The orders on their way arrive. */
@@ -116,18 +116,9 @@ export class SecondThread implements LeaseKeeper {
     this.#orders.splice(0);
   }
 
-  /** The keeper's thread is gone. */
-  end(): void {
-    this.#leases.end();
-  }
-
   /** The keeper's thread has that trouble, or none any more. */
   say(text: string | undefined): void {
-    this.tell({ what: 'trouble', text });
-  }
-
-  tell(notice: Notice): void {
-    this.#leases.hear(notice);
+    this.leases.hear({ what: 'trouble', text });
   }
 
   by(thread: 'main' | 'keeper'): number {

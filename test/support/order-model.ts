@@ -82,11 +82,6 @@ export class OrderModel {
     }
   }
 
-  /** How many flows are remembered. */
-  get flows(): number {
-    return this.#flows.length;
-  }
-
   /** All that wait, in the order of grants if all fit from now on. */
   inOrder(): string[] {
     const copy = new OrderModel();

@@ -32,9 +32,8 @@ describe('diagnostics channels', () => {
     const grant = { name: NAME, id, slots, fencingToken, waited: 0, attempts: 1 };
     expect(log.of('redsem:grant')).to.deep.equal([grant]);
     expect(log.of(END)[0]).to.have.property('result', handle);
-    const ended = { lost: undefined, overrun: 0, error: undefined };
-    const release = { name: NAME, id, released: true, heldFor: 40, ...ended };
-    expect(log.of('redsem:release')).to.deep.equal([release]);
+    const ended = { heldFor: 40, lost: undefined, overrun: 0, error: undefined };
+    expect(log.of('redsem:release')).to.deep.equal([{ name: NAME, id, released: true, ...ended }]);
     expect(log.of('redsem:wait')).to.deep.equal([]);
   });
 
@@ -52,8 +51,8 @@ describe('diagnostics channels', () => {
     const errors = log.of('tracing:redsem:acquire:error').map(({ error }) => error);
     expect(errors).to.deep.equal([await late, wrong]);
     expect(errors[1]).to.be.instanceOf(RangeError);
-    const results = log.of(END).map(({ result }) => result);
-    expect(results).to.deep.equal([handle, undefined, null, undefined]);
+    const results = [handle, undefined, null, undefined];
+    expect(log.of(END).map(({ result }) => result)).to.deep.equal(results);
     expect(log.of('redsem:grant')).to.have.length(1);
   });
 
@@ -71,8 +70,7 @@ describe('diagnostics channels', () => {
     expect(losses[1]).to.deep.include({ id, reason: 'revoked', heldFor: 40 });
     await semaphore.acquire();
     await open({ limit: 5 }).acquire();
-    const mismatch = { name: NAME, limit: 5, otherLimit: 2 };
-    expect(log.of('redsem:mismatch')).to.deep.equal([mismatch]);
+    expect(log.of('redsem:mismatch')).to.deep.equal([{ name: NAME, limit: 5, otherLimit: 2 }]);
   });
 
   it('carry a handle that was garbage collected without release', async () => {
@@ -81,9 +79,7 @@ describe('diagnostics channels', () => {
     const ids: unknown[] = [];
     const note = (message: unknown) => void ids.push(Reflect.get(Object(message), 'id'));
     subscribe('redsem:drop', note);
-    const id = await open({ ttl: 1000 })
-      .acquire()
-      .then((handle) => handle.id);
+    const { id } = (await open({ ttl: 1000 }).acquire()).toJSON();
     // Its first extension: until then its caller may not have it yet.
     await clock.advance(400);
     await collectUntil(() => ids.includes(id)).finally(() => unsubscribe('redsem:drop', note));
@@ -114,8 +110,7 @@ describe('diagnostics channels', () => {
       return read.callCount;
     };
     log.end();
-    const heard = CHANNELS.filter((channel) => hasSubscribers(channel));
-    expect(heard, 'of a test before this one').to.deep.equal([]);
+    expect(CHANNELS.filter(hasSubscribers), 'of a test before').to.deep.equal([]);
     const readings = await everything();
     expect([publish.callCount, trace.callCount]).to.deep.equal([0, 0]);
     log = new ChannelLog(NAME);

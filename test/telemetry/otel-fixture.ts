@@ -1,24 +1,21 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
-import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, InMemoryMetricExporter } from '@opentelemetry/sdk-metrics';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
 import { instrument, type InstrumentOptions } from '../../src/otel/index.js';
 import { afterTest } from '../support/after-test.js';
 
-class Reader extends MetricReader {
-  protected override async onForceFlush(): Promise<void> {}
-
-  protected override async onShutdown(): Promise<void> {}
-}
-
 /** An OpenTelemetry SDK of one test, and the metrics and spans of semaphores of one name. */
 export class OtelFixture {
   readonly stop: () => void;
   readonly providers;
   readonly #name: string;
-  readonly #reader = new Reader();
+  readonly #reader = new PeriodicExportingMetricReader({
+    exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
+  });
   readonly #exporter = new InMemorySpanExporter();
 
   constructor(name: string, options: InstrumentOptions = {}) {
@@ -39,17 +36,19 @@ export class OtelFixture {
 
   /**
    * Counters and levels by their names without `redsem.`, with `[value]` of an attribute beside the
-   * semaphore's name.
+   * semaphore's name. `troubles`: the errors of this collection.
    */
-  async counts(): Promise<Record<string, number>> {
-    const points = (await this.metrics()).flatMap(({ descriptor: { name }, dataPoints }) => {
-      const ours = (dataPoints as DataPoint<unknown>[]).filter((point) => this.#isOurs(point));
-      return ours.map(({ attributes, value }) => {
-        const others = Object.keys(attributes).filter((key) => key !== 'redsem.semaphore.name');
-        const label = others.map((key) => `[${String(attributes[key])}]`).join('');
-        return [name.replace(/^redsem\.(permit\.)?/, '') + label, value] as const;
-      });
-    });
+  async counts(...troubles: string[]): Promise<Record<string, number>> {
+    const points = (await this.metrics(troubles)).flatMap(
+      ({ descriptor: { name }, dataPoints }) => {
+        const ours = (dataPoints as DataPoint<unknown>[]).filter((point) => this.#isOurs(point));
+        return ours.map(({ attributes, value }) => {
+          const others = Object.keys(attributes).filter((key) => key !== 'redsem.semaphore.name');
+          const label = others.map((key) => `[${String(attributes[key])}]`).join('');
+          return [name.replace(/^redsem\.(permit\.)?/, '') + label, value] as const;
+        });
+      },
+    );
     const numbers = points.filter(([, value]) => typeof value === 'number' && value !== 0);
     return Object.fromEntries(numbers) as Record<string, number>;
   }
@@ -63,18 +62,14 @@ export class OtelFixture {
     return { count, sum };
   }
 
-  collect() {
-    return this.#reader.collect();
-  }
-
-  async resourceMetrics() {
-    const { resourceMetrics, errors } = await this.collect();
-    expect(errors).to.deep.equal([]);
+  async resourceMetrics(troubles: string[] = []) {
+    const { resourceMetrics, errors } = await this.#reader.collect();
+    expect(errors.map(String)).to.deep.equal(troubles);
     return resourceMetrics;
   }
 
-  async metrics() {
-    const { scopeMetrics } = await this.resourceMetrics();
+  async metrics(troubles: string[] = []) {
+    const { scopeMetrics } = await this.resourceMetrics(troubles);
     return scopeMetrics.flatMap(({ metrics }) => metrics);
   }
 

@@ -10,9 +10,9 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 // this file does not find itself.
 function machinePaths(): RegExp {
   const homes = ['home', 'Users', 'root', 'work'].map((folder) => `/${folder}/`);
-  homes.push(['C:', 'Users', ''].join('\\'));
-  const own = [`${homedir()}/`, `${resolve(ROOT)}/`].filter((path) => path !== '//');
-  const texts = [...homes, ...own].map((path) => path.replaceAll(/[^\w/]/g, String.raw`\$&`));
+  const own = [homedir(), resolve(ROOT)].filter((path) => path !== '/').map((path) => `${path}/`);
+  const paths = [...homes, ['C:', 'Users', ''].join('\\'), ...own];
+  const texts = paths.map((path) => path.replaceAll(/[^\w/]/g, String.raw`\$&`));
   // In the middle of a longer path or a URL it is not a path of a machine.
   return new RegExp(`(?<![\\w.~-])(?:${texts.join('|')})`);
 }

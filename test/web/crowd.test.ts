@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
-import type { ManualClock, MemoryBackend } from '../../src/index.js';
+import type { ManualClock } from '../../src/index.js';
 import type { WebHandler } from '../../src/web/index.js';
 import { Events, get, viewFixture } from './web-fixture.js';
 
 /** As in the guide: semaphores that may be looked at closely at once. */
 const MOST = 30;
-
-/** Gives the names that were inspected from now on, one for each call. */
-function inspected(backend: MemoryBackend): () => string[] {
-  const inspect = spy(backend, 'inspect');
-  return () => inspect.args.map(([call]) => call.key.name);
-}
 
 async function open(view: WebHandler, query: string): Promise<Events> {
   return new Events(await get(view, `/api/events${query}`));
@@ -34,9 +28,20 @@ async function countWithin(
 }
 
 describe('many at the web view', () => {
-  it('requests that were given up are not looked at, and delay no page', async () => {
+  it('a request is looked at for seconds, not at all once it was given up, and delays no page', async () => {
     const { clock, backend, view } = viewFixture();
-    const calls = inspected(backend);
+    const inspect = spy(backend, 'inspect');
+    const looks = (name: string) =>
+      inspect.args.map(([{ key }]) => key.name).filter((each) => each.startsWith(name));
+    const { timers } = clock;
+    expect((await get(view, '/api/semaphore?name=asked')).status).to.equal(200);
+    const before = { signal: AbortSignal.abort() };
+    for (const path of ['/api/list', '/api/semaphore?name=early', '/api/events?name=early'])
+      await view(new Request(`http://view.example${path}`, before));
+    await clock.advance(20_000);
+    expect(looks('early')).to.deep.equal([]);
+    expect(looks('asked')).to.include('asked');
+    expect(clock.timers).to.equal(timers);
     const page = await open(view, '?name=jobs');
     const gone = new AbortController();
     const flood = Array.from({ length: 450 }, (_, i) =>
@@ -48,9 +53,9 @@ describe('many at the web view', () => {
     expect(replies.filter(({ status }) => status === 503)).to.have.length(450 - (MOST - 1));
     const [lists] = await countWithin(clock, 10_000, [[page, 'list']]);
     expect(lists).to.be.at.least(9);
-    expect(calls().filter((name) => name === 'jobs').length).to.be.at.least(9);
+    expect(looks('jobs')).to.have.length.at.least(9);
     // The view answered these requests in the first second, before the client gave them up.
-    expect(new Set(calls().filter((name) => name.startsWith('flood'))).size).to.be.at.most(5);
+    expect(new Set(looks('flood')).size).to.be.at.most(5);
   });
 
   it('looks in turn at the most semaphores that it may; a further semaphore gets 503', async () => {
@@ -85,19 +90,5 @@ describe('many at the web view', () => {
     const page = await open(view, '?name=jobs');
     const [details = 0] = await countWithin(clock, 20_000, [[page, 'detail']]);
     expect(details).to.be.at.least(10);
-  });
-
-  it('a request is looked at for seconds, and not at all if it was given up before it began', async () => {
-    const { clock, backend, view } = viewFixture();
-    const calls = inspected(backend);
-    const { timers } = clock;
-    expect((await get(view, '/api/semaphore?name=asked')).status).to.equal(200);
-    const signal = AbortSignal.abort();
-    for (const path of ['/api/list', '/api/semaphore?name=jobs', '/api/events?name=jobs']) {
-      await view(new Request(`http://view.example${path}`, { signal }));
-    }
-    await clock.advance(20_000);
-    expect(calls()).to.include('asked').and.not.include('jobs');
-    expect(clock.timers).to.equal(timers);
   });
 });

@@ -1,6 +1,5 @@
-import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
-import type { NodeListener } from '../../src/web/node.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { eventually } from '../support/eventually.js';
 import { answerTo, Events, recorder, sendLimit, serve, viewFixture } from './web-fixture.js';
@@ -28,19 +27,21 @@ describe('the bridge to node:http', () => {
     const failure = new Error('the login is away');
     const { told, onError } = recorder();
     const failing = toNodeListener(Object.assign(() => Promise.reject(failure), { onError }));
-    expect((await fetch(await serve(failing))).status).to.equal(500);
-    expect(told).to.deep.equal([failure]);
     const serving = toNodeListener(viewFixture({ onError }).view);
     const passedOn: unknown[] = [];
     const address = await serve((request, response) => {
-      const next = (error?: unknown): void => {
+      if (request.url === '/alone') return failing(request, response);
+      (request.url === '/' ? serving : failing)(request, response, (error?: unknown) => {
         passedOn.push(error);
         response.writeHead(503).end();
-      };
-      (request.url === '/' ? serving : failing)(request, response, next);
+      });
     });
-    expect((await fetch(address)).status).to.equal(200);
-    expect((await fetch(`${address}/failing`)).status).to.equal(503);
+    for (const [path, status] of [
+      ['alone', 500],
+      ['', 200],
+      ['failing', 503],
+    ] as const)
+      expect((await fetch(`${address}/${path}`)).status).to.equal(status);
     expect([passedOn, told]).to.deep.equal([[failure], [failure, failure]]);
   });
 
@@ -61,43 +62,35 @@ describe('the bridge to node:http', () => {
     }
     expect(told).to.deep.equal([]);
   });
-});
 
-describe('the request that authorize gets', () => {
-  it('has the host and the scheme of the request, so that a redirect goes where it should', async () => {
-    const plain = toNodeListener(
-      viewFixture({
-        authorize: ({ url }) => Response.redirect(new URL('/login', url), 302),
-      }).view,
-    );
+  it('gives authorize the host and the scheme of the request, or the given origin, from where changes may come', async () => {
+    const login = ({ url }: Request) => Response.redirect(new URL('/login', url), 302);
+    const plain = toNodeListener(viewFixture({ authorize: login }).view);
     let isEncrypted = false;
     const address = await serve((request, response) => {
       // As a TLS socket has it.
       if (isEncrypted) Object.assign(request.socket, { encrypted: true });
       plain(request, response);
     });
-    const headers = { host: 'ops.example:8080' };
-    const goesTo = async (options: RequestOptions): Promise<string | undefined> =>
-      (await answerTo(address, { headers, ...options })).headers.location;
-    expect(await goesTo({})).to.equal('http://ops.example:8080/login');
-    const path = 'http://www.example/s/';
-    expect(await goesTo({ path })).to.equal('http://www.example/login');
-    isEncrypted = true;
-    expect(await goesTo({})).to.equal('https://ops.example:8080/login');
-  });
-
-  it('has the origin that is given, behind a proxy, from where changes may come', async () => {
-    const origin = 'https://ops.example';
-    const seen: string[] = [];
+    for (const [encrypted, path, target] of [
+      [false, '/', 'http://ops.example:8080/login'],
+      [false, 'http://www.example/s/', 'http://www.example/login'],
+      [true, '/', 'https://ops.example:8080/login'],
+    ] as const) {
+      isEncrypted = encrypted;
+      const { headers } = await answerTo(address, { path, headers: { host: 'ops.example:8080' } });
+      expect(headers.location).to.equal(target);
+    }
+    const [origin, seen] = ['https://ops.example', [] as string[]];
     const authorize = ({ url }: Request): boolean => seen.push(url) > 0;
     const { view } = viewFixture({ actions: true, authorize, origin: `${origin}/` });
-    const address = await serve(toNodeListener(view));
-    expect((await sendLimit(`${address}/api/limit?x=1`, origin)).status).to.equal(200);
-    expect((await sendLimit(`${address}/api/limit?x=1`, address)).status).to.equal(403);
+    const behind = await serve(toNodeListener(view));
+    expect((await sendLimit(`${behind}/api/limit?x=1`, origin)).status).to.equal(200);
+    expect((await sendLimit(`${behind}/api/limit?x=1`, behind)).status).to.equal(403);
     expect(seen).to.deep.equal(Array(2).fill(`${origin}/api/limit?x=1`));
   });
 
-  it('has a signal that aborts when the client leaves', async () => {
+  it('gives authorize a signal that aborts when the client leaves', async () => {
     const gone = new AbortController();
     let signal: AbortSignal | undefined;
     const authorize = (request: Request): Promise<boolean> => {
@@ -109,10 +102,8 @@ describe('the request that authorize gets', () => {
     expect(await fetch(address, gone).catch(String)).to.match(/AbortError/);
     await eventually(() => signal?.aborted === true);
   });
-});
 
-describe('requests of other forms', () => {
-  it('are answered as RFC 9112 says, and fail nowhere', async () => {
+  it('answers requests of other forms as RFC 9112 says, and fails nowhere', async () => {
     const { told, onError } = recorder();
     const { view } = viewFixture({ hosts: ['ops.example'], onError });
     const address = await serve(toNodeListener(view));
@@ -139,21 +130,18 @@ describe('requests of other forms', () => {
     expect(told).to.deep.equal([]);
   });
 
-  it('a body that breaks off, or that was read already, is an error of the request', async () => {
+  it('treats a body that breaks off, or that was read already, as an error of the request', async () => {
     const { told, onError } = recorder();
     const authorize = async (request: Request) => (await request.text()) !== 'x';
     const { view } = viewFixture({ actions: true, authorize, onError });
     let ended = 0;
     const plain = toNodeListener(view);
-    const listener: NodeListener = (request, response) => {
+    const address = await serve((request, response) => {
       response.once('close', () => (ended += 1));
       plain(request, response);
-    };
-    const post = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
-    };
-    const address = await serve(listener);
+    });
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    const post = { method: 'POST', headers };
     expect((await fetch(`${address}/api/pause`, { ...post, body: '{}' })).status).to.equal(400);
     const broken = httpRequest(`${address}/api/pause`, post);
     broken.on('error', () => undefined).write('{"name":');

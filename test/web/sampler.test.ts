@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
-import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { Sampler } from '../../src/sampler/sampler.js';
 import { sharedSampler } from '../../src/sampler/shared-samplers.js';
-import { endLooks } from './web-fixture.js';
+import { viewFixture } from './web-fixture.js';
 
 function onMemory() {
-  const clock = endLooks(new ManualClock(1_800_000_000_000));
-  const backend = new MemoryBackend({ clock });
+  const { clock, backend, open } = viewFixture();
   const sampler = new Sampler(backend, { prefix: 'redsem', interval: 1000, clock });
-  const open = (name: string, limit = 1): Semaphore =>
-    new Semaphore(backend, name, { limit, label: `of ${name}` });
   return { clock, backend, sampler, open };
 }
 

@@ -8,7 +8,7 @@ import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { Events, get, post, shown, viewFixture } from './web-fixture.js';
 
 describe('the web view', () => {
-  it('serves the page, its style and its script', async () => {
+  it('serves the page, its style and its script: 40 kB at most, compressed, for a phone', async () => {
     const { view } = viewFixture({ basePath: '/ops/semaphores/' });
     for (const [path, type, text] of [
       ['', 'text/html', '<!doctype html'],
@@ -18,13 +18,10 @@ describe('the web view', () => {
       const response = await get(view, `/ops/semaphores/${path}`);
       expect(response.status).to.equal(200);
       expect(response.headers.get('content-type')).to.equal(`${type}; charset=utf-8`);
-      expect((await response.text()).toLowerCase()).to.include(text.toLowerCase());
+      expect((await response.text()).toLowerCase()).to.include(text);
     }
     const head = await view(new Request('http://view.example/ops/semaphores/', { method: 'HEAD' }));
     expect([head.status, head.body]).to.deep.equal([200, null]);
-  });
-
-  it('has a page of 40 kB at most, compressed: a phone loads all of it before it shows anything', () => {
     const sizes = Object.values(pageAssets).map((text) => gzipSync(text).length);
     expect(sizes.reduce((sum, size) => sum + size)).to.be.below(40 * 1024);
   });
@@ -34,39 +31,25 @@ describe('the web view', () => {
     const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
     const script = files.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('\n');
     expect(script).to.not.match(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser/);
-    const html = pageAssets['index.html'];
-    const ids = new Set([...html.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id));
+    const ids = [...pageAssets['index.html'].matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id);
     const wanted = [...script.matchAll(/\bbyId\('([\w-]+)'\)/g)].map(([, id]) => id);
     expect(wanted).to.include('semaphores');
-    expect(wanted.filter((id) => !ids.has(id))).to.deep.equal([]);
+    expect(ids).to.include.members(wanted);
   });
 
   it('shows slots, the queue in its order, shares of groups, the last minutes, and losses', async () => {
     const { clock, view, open } = viewFixture();
     const jobs = open('jobs', 3, 'worker 1');
     const { id, fencingToken } = await jobs.acquire({ permits: 2 });
-    for (const options of [
-      { group: 'a' },
-      { group: 'a' },
-      { group: 'b', weight: 3 },
-      { priority: 2 },
-    ])
-      void open('jobs', 3, 'worker 2').acquire({ permits: 2, ...options });
+    const later = [{ group: 'a' }, { group: 'a' }, { group: 'b', weight: 3 }, { priority: 2 }];
+    for (const order of later) void open('jobs', 3, 'worker 2').acquire({ permits: 2, ...order });
     await clock.advance(2500);
     const detail = await shown<Detail>(view, 'semaphore?name=jobs');
     const { row, slots, queue, groups, history, losses, budgets } = detail;
     expect(row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 4 });
-    const ticket = {
-      holderId: id,
-      fencingToken,
-      label: 'worker 1',
-      heldFor: 2500,
-      expiresIn: 27_500,
-    };
-    expect(slots).to.deep.equal([
-      { slot: 0, ...ticket },
-      { slot: 1, ...ticket },
-    ]);
+    const times = { heldFor: 2500, expiresIn: 27_500 };
+    const ticket = { holderId: id, fencingToken, label: 'worker 1', ...times };
+    expect(slots).to.deep.equal([0, 1].map((slot) => ({ slot, ...ticket })));
     const waiter = { permits: 2, label: 'worker 2', waitingFor: 2500 };
     for (const [position, { group = '', priority = 0, ...each }] of queue.entries()) {
       expect(each).to.include({ ...waiter, position });
@@ -81,8 +64,8 @@ describe('the web view', () => {
     expect([losses, budgets]).to.deep.equal([[], {}]);
     await jobs.revoke(id);
     await clock.advance(1000);
-    const later = await shown<Detail>(view, 'semaphore?name=jobs');
-    expect(later.losses).to.deep.equal([{ reason: 'revoked', count: 1 }]);
+    const after = await shown<Detail>(view, 'semaphore?name=jobs');
+    expect(after.losses).to.deep.equal([{ reason: 'revoked', count: 1 }]);
     for (const query of ['', `?name=${'x'.repeat(513)}`])
       expect((await get(view, `/api/semaphore${query}`)).status).to.equal(400);
   });
@@ -91,21 +74,15 @@ describe('the web view', () => {
     const { backend, view } = viewFixture({ names: ['long'] });
     const inspect = backend.inspect.bind(backend);
     const count = 20_000;
-    backend.inspect = async (call) => {
-      const one = { id: 'c.0', permits: 1, priority: 1, weight: 1, waitingFor: 9, label: '' };
-      const waiters = Array.from({ length: count }, (_, position) => ({
-        ...one,
-        position,
-        group: 'ab'.charAt(position % 2),
-      }));
-      return { ...(await inspect(call)), waiting: count, waiters };
-    };
+    const one = { id: 'c.0', permits: 1, priority: 1, weight: 1, waitingFor: 9, label: '' };
+    const waiters = Array.from({ length: count }, (_, position) => {
+      return { ...one, position, group: 'ab'.charAt(position % 2) };
+    });
+    backend.inspect = async (call) => ({ ...(await inspect(call)), waiting: count, waiters });
     const { queue, groups } = await shown<Detail>(view, 'semaphore?name=long');
     expect(queue).to.have.length(5000);
-    expect(groups).to.deep.equal([
-      { group: 'a', held: 0, waiting: count / 2, share: 0.5 },
-      { group: 'b', held: 0, waiting: count / 2, share: 0.5 },
-    ]);
+    const half = { held: 0, waiting: count / 2, share: 0.5 };
+    expect(groups).to.deep.equal(['a', 'b'].map((group) => ({ group, ...half })));
   });
 
   it('shows how much of each budget is used and of its limit each group holds, and no limit without one', async () => {
@@ -142,10 +119,8 @@ describe('the web view', () => {
     const list = await shown<ListSnapshot>(view, 'list');
     expect(list).to.deep.include({ at: clock.wall(), actions: true, total: 3 });
     expect(list.server).to.deep.equal({ reachable: true, lastOkAt: clock.wall() });
-    const [columns = []] = list.semaphores.map((row) => Object.keys(row));
-    expect(columns.join(' ')).to.equal(
-      'name limit limitFrom held waiting over oldestWait pressure',
-    );
+    const columns = 'name limit limitFrom held waiting over oldestWait pressure';
+    expect(Object.keys(list.semaphores[0] ?? {}).join(' ')).to.equal(columns);
     expect(list.semaphores.map((row) => Object.values(row) as unknown[])).to.deep.equal([
       ['busy', 1, 'setLimit', 2, 1, 1, 1500, 3],
       ['half', 2, 'caller', 1, 0, 0, null, 0.5],
@@ -162,10 +137,8 @@ describe('the web view', () => {
       view(new Request(`http://view.example${path}`, { signal }));
     const response = await stream('/api/events', all);
     expect(response.headers.get('content-type')).to.equal('text/event-stream; charset=utf-8');
-    const [list, detail] = [
-      new Events(response),
-      new Events(await stream('/api/events?name=jobs', one)),
-    ];
+    const list = new Events(response);
+    const detail = new Events(await stream('/api/events?name=jobs', one));
     const next = async (events: Events, type: string): Promise<unknown> => {
       const event = events.next(type);
       await clock.advance(1000);
@@ -178,7 +151,7 @@ describe('the web view', () => {
     expect(seen.slots).to.have.nested.property('[0].holderId', handle.id);
     expect(await next(list, 'list')).to.have.nested.property('server.reachable', true);
     one.abort();
-    expect(await detail.rest()).to.be.a('string');
+    while ((await detail.next('detail')) !== undefined);
     await list.cancel();
     await handle.release();
     await clock.advance(20_000);

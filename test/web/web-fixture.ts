@@ -81,35 +81,26 @@ export class Events {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   #text = '';
 
-  constructor(response: Response) {
-    if (response.body === null) throw new Error('a response without a body');
-    this.#reader = response.body.getReader();
+  constructor({ body }: Response) {
+    if (body === null) throw new Error('a response without a body');
+    this.#reader = body.getReader();
     afterTest(() => this.cancel());
   }
 
   /** The data of the next event of that type; undefined at the end. */
   async next(type: string): Promise<unknown> {
     for (;;) {
-      const end = this.#text.indexOf('\n\n');
-      const block = this.#text.slice(0, Math.max(0, end));
-      if (end >= 0) this.#text = this.#text.slice(end + 2);
+      const [block = '', ...others] = this.#text.split('\n\n');
+      if (others.length === 0) {
+        const { value } = await this.#reader.read();
+        if (value === undefined) return undefined;
+        this.#text += Buffer.from(value).toString();
+        continue;
+      }
+      this.#text = others.join('\n\n');
       const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
       if (name === type) return JSON.parse(data);
-      if (end < 0 && !(await this.#more())) return undefined;
     }
-  }
-
-  /** Whether more came; all of it is added. */
-  async #more(): Promise<boolean> {
-    const { done, value } = await this.#reader.read();
-    if (value !== undefined) this.#text += Buffer.from(value).toString();
-    return !done;
-  }
-
-  /** All that comes until the end. */
-  async rest(): Promise<string> {
-    while (await this.#more());
-    return this.#text;
   }
 
   cancel(): Promise<void> {
