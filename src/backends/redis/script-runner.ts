@@ -35,9 +35,12 @@ export function runScript<R>(
   const { serverClock } = connection;
   const { sha1, text } = serverClock === undefined ? script : inDialect(script);
   const all = serverClock === undefined ? args : [...args, String(microseconds(serverClock()))];
-  const sent = byText
-    ? connection.runByText(text, keys, all)
-    : connection.runBySha(sha1, keys, all);
+  let sent: Promise<unknown>;
+  try {
+    sent = byText ? connection.runByText(text, keys, all) : connection.runBySha(sha1, keys, all);
+  } catch (error) {
+    sent = Promise.reject(error);
+  }
   return sent.then(read, (error: unknown) => {
     const isUnknown = error instanceof Error && error.message.startsWith('NOSCRIPT');
     if (byText || !isUnknown) throw named(error);
