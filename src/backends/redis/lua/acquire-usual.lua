@@ -1,4 +1,5 @@
--- Fragment of acquire.lua: the usual cases besides a free permit of a semaphore that has nothing else.
+-- Fragment of acquire.lua: the usual cases besides a free permit of a semaphore that has nothing
+-- else.
 -- A function gives nil if its case does not apply, or a key is lost.
 -- include: keys
 -- on demand: rules_or_slow = acquire-under-rules

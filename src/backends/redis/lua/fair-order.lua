@@ -2,10 +2,10 @@
 -- A flow has the requests of one priority and one group by arrival, and its first is its head.
 -- Heads alone have a tag: virtual time when the request becomes the head + 1e6 × permits / weight,
 -- which is its cost. The head with the lowest tag is next, and its grant moves the virtual time of
--- its priority to that tag: self-clocked fair queueing (Golestani, INFOCOM 1994). A head that leaves
--- without a grant hands its start, the tag without the cost, to the next of its flow, and nothing is
--- kept of a flow that does not wait. The tag of a head that would take its group above the cap is
--- AT_CAP, behind all others, until a permit of the group comes back.
+-- its priority to that tag: self-clocked fair queueing (Golestani, INFOCOM 1994). A head that
+-- leaves without a grant hands its start, the tag without the cost, to the next of its flow, and
+-- nothing is kept of a flow that does not wait. The tag of a head that would take its group above
+-- the cap is AT_CAP, behind all others, until a permit of the group comes back.
 --
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than

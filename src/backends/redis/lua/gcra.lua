@@ -1,6 +1,7 @@
--- Fragment: the meters of a rate and of budgets, see rate.lua. `s`: what counts of a semaphore here:
--- `now`, and `meters` by the names of budgets, the rate's as ''. `s.ends`: the latest end of what the
--- call has charged.
+-- Fragment: the meters of a rate and of budgets, see rate.lua. `s`: what counts of a semaphore
+-- here:
+-- `now`, and `meters` by the names of budgets, the rate's as ''. `s.ends`: the latest end of what
+-- the call has charged.
 
 -- 'none' holds no request back, whatever callers name.
 local function meter_of(text, now)
@@ -22,7 +23,8 @@ local function meter_of(text, now)
 end
 
 -- Reads the meters from the words of a state. Terms that no caller has named for long are over.
--- Their used units count under the next terms, and the `held` tickets may still settle their charges.
+-- Their used units count under the next terms, and the `held` tickets may still settle their
+-- charges.
 local function read_meters(s, words, held)
   s.meters = {}
   for word, text in string.gmatch(words, ' ([rb]%l+):(%S+)') do
@@ -77,8 +79,8 @@ local function price_of(m, name, r)
   return m.is_on and r.prices[name] or 0
 end
 
--- The earliest time at which the rate and all budgets can pay for a request: a meter is full, or has
--- as much left. Of the rate `ahead` other permits are paid first.
+-- The earliest time at which the rate and all budgets can pay for a request: a meter is full, or
+-- has as much left. Of the rate `ahead` other permits are paid first.
 local function pay_time(s, r, ahead)
   local time = 0
   for name, m in pairs(s.meters) do

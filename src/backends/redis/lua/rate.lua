@@ -2,10 +2,10 @@
 -- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). A meter has one number, the
 -- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
 -- and with each unit that a request costs of a budget. The state has of each
--- 'amount,period,burst,until,tat,granted,returned': until is empty if the terms are stored, else from
--- then on callers that name none are free of them; granted is when the last permit was granted, or
--- the terms changed; returned is by how much all but time has moved its tat back. 'none,returned' is
--- stored by setRate(undefined). All in microseconds.
+-- 'amount,period,burst,until,tat,granted,returned': until is empty if the terms are stored, else
+-- from then on callers that name none are free of them; granted is when the last permit was
+-- granted, or the terms changed; returned is by how much all but time has moved its tat back.
+-- 'none,returned' is stored by setRate(undefined). All in microseconds.
 -- include: lazy-tables records gcra
 -- lazy table: rates
 -- Lets new terms count. Units that were used under the terms before stay used.
