@@ -1,5 +1,5 @@
--- Fragment of acquire.lua: the usual cases besides a free permit of a semaphore that has nothing
--- else.
+-- Fragment of acquire.lua: the other usual cases: many requests, `top` is in use, or a request
+-- joins the queue of requests without options.
 -- A function gives nil if its case does not apply, or a key is lost.
 -- include: keys
 -- on demand: rules_or_slow = acquire-under-rules

@@ -1,7 +1,5 @@
--- Fragment: the meters of a rate and of budgets, see rate.lua. `s`: what counts of a semaphore
--- here:
--- `now`, and `meters` by the names of budgets, the rate's as ''. `s.ends`: the latest end of what
--- the call has charged.
+-- Fragment: the meters of a rate and of budgets, see rate.lua. `s` has `now`, the `meters` by the
+-- names of budgets (the rate has ''), and `ends`, the latest time that a meter has reached.
 
 -- 'none' holds no request back, whatever callers name.
 local function meter_of(text, now)
