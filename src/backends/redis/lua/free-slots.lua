@@ -19,14 +19,25 @@ local function free(s, slots)
   end
 end
 
--- Writes the ranges that came free.
+-- Writes the ranges that came free. If the highest slots are among them, `top` sinks, over at most
+-- 100 ranges.
 local function write_free(s)
+  local most = s.freed[1] and 100 or 0
   if s.held == 0 and s.top > 0 then
     redis.call('DEL', s.slots)
     s.top, s.freed = 0, {}
-  elseif s.freed[1] then
+  elseif most > 0 then
     write(s.freed, 'ZADD', s.slots)
     s.freed, s.touched[s.slots] = {}, true
+  end
+  while most > 0 and s.held < s.top do
+    local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
+    local first, final = ends_of(highest)
+    if final + 1 ~= s.top then
+      return
+    end
+    redis.call('ZREM', s.slots, highest)
+    s.top, most = first, most - 1
   end
 end
 

@@ -45,17 +45,24 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
--- Frees a slot while no request waits, if it is below `top`. Gives `top` as it is then.
+-- Frees a slot while no request waits. Gives the slot from which on none is in use then: if the
+-- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
 local function free_slot(tickets, id, slot, held, top)
-  local slots = key_of(tickets, 'slots')
+  local slots, sunk = key_of(tickets, 'slots'), 0
   -- The slow path makes a lost key again.
-  if slot + 0 >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
+  if slot >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
     return nil
   elseif held == 1 then
     redis.call('DEL', slots)
     return 0
+  elseif slot + 1 == top then
+    repeat
+      top, sunk = slot - sunk, sunk + 1
+      local below = string.format('%d', top - 1)
+    until sunk > 100 or redis.call('ZRANGE', slots, '-1', '-1')[1] ~= below or redis.call('ZREM', slots, below) == 0
+    return top
   end
-  redis.call('ZADD', slots, slot, slot)
+  redis.call('ZADD', slots, slot, string.format('%d', slot))
   if held == top then
     redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
   end
@@ -75,7 +82,7 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
     words = meters and meters .. cap
   end
   local slot = words and string.match(record, '^(%d+) ')
-  top = slot and free_slot(tickets, id, slot, held, (top or held) + 0)
+  top = slot and free_slot(tickets, id, slot + 0, held, (top or held) + 0)
   if not top then
     return nil
   end
