@@ -1,5 +1,5 @@
 import type { Backend, NamePage } from './backends/backend.js';
-import { retryUntilDeadline } from './core/retry.js';
+import { retryUntilDeadline } from './core/retry-until-deadline.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
 import { checkPrefix, resolveRetry } from './arguments/resolve.js';

@@ -4,7 +4,7 @@ import { adoptedId } from '../backends/ticket-id.js';
 import { BackendError } from '../errors.js';
 import { instant } from '../time/clock.js';
 import { Lease } from './lease.js';
-import { retryUntilDeadline } from './retry.js';
+import { retryUntilDeadline } from './retry-until-deadline.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';

@@ -55,7 +55,7 @@ const HALF_DAY = 43_200_000;
 export type Keys = string | readonly string[];
 
 /**
- * A mutex for each key. A call takes many keys in one global order, all or none within one
+ * A mutex for each key. A call waits for many keys in one global order, all or none within one
  * deadline, so callers that name keys in different orders never deadlock. A holder of a key that
  * asks for another key in a second call may deadlock: take all keys in one call.
  */

@@ -10,7 +10,7 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: lazy-tables keys records recount caps rate
+-- include: lazy-tables keys records recount-slots caps rate
 -- lazy table: order
 function order.heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))

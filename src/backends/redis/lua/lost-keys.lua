@@ -1,7 +1,7 @@
 -- Fragment of the slow paths: makes a missing key again from the other keys, as far as these allow.
 -- The key was deleted, evicted or lost, or has expired. A ticket counts only with its record, and
 -- a record only with its ticket; the records in `requests` are the truth of the queue.
--- include: lazy-tables records recount fair-order
+-- include: lazy-tables records recount-slots fair-order
 -- lazy table: rebuild
 
 -- Up to layout 2 another key had the number.

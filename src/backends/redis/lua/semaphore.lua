@@ -15,7 +15,7 @@
 --
 -- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
 -- (text), limit (text; '0': not known).
--- include: keys lazy-tables records caps rate fair-order lost-keys serve-queue expired-tickets
+-- include: keys lazy-tables records caps rate fair-order lost-keys serve-queue ended-tickets
 
 -- A word of the state, such as 'queue' or 'top:9', see close.lua.
 local function read_word(s, known, word, value)

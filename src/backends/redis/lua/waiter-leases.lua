@@ -1,4 +1,5 @@
--- Fragment of acquire-slow.lua: with its lease all requests of a client count.
+-- Fragment of acquire-slow.lua: with its lease all requests of a client count. Requests of dead
+-- clients are dropped before a full queue refuses a request.
 -- include: lazy-tables serve-queue
 -- lazy table: leases
 -- Drops the requests of dead clients, so that the others can be counted.

@@ -1,4 +1,5 @@
--- Fragment of the slow paths: tickets go: expired, released or revoked. Their slots are free.
+-- Fragment of the slow paths: tickets end: expired, released or revoked. Their slots come free, and
+-- what they have spent is settled.
 -- include: records free-slots caps rate fair-order
 
 -- A ticket's group and costs, as the ticket goes.
