@@ -337,9 +337,11 @@ export class Beliefs implements TicketWatcher {
     if (reason !== 'closed' && reason !== 'revoked' && !struck && natural) {
       this.#report('cause', at, `${ticket} was lost (${reason}) while nothing was wrong`);
     }
-    // A failed extension is tried again well inside the lease.
-    const reachable = this.#troubles.reachableFrom(process, hold.semaphore) + ttl / 6 + 300;
-    if (reason === 'expired' && !stepped && struck && natural && at > reachable) {
+    // A failed extension is tried again well inside the lease. A grant may be pushed to a holder
+    // whose last reply came late in a fault: its certainty may end before any call could return.
+    const calm = Math.max(this.#troubles.reachableFrom(process, hold.semaphore), hold.granted);
+    const isLong = at > calm + ttl / 6 + 300;
+    if (reason === 'expired' && !stepped && struck && natural && isLong) {
       this.#report('no-retry', at, `${ticket} was lost though nothing was wrong for long enough`);
     }
     hold.lost = reason;
