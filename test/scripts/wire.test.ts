@@ -14,7 +14,7 @@ const SHA1: Record<string, string> = {
   inspect: '7d04a943dd16be7c182afe37666f591a44d86488',
   'list-names': '75978a8e8b2c049a33c5747ae55fe552a4d785cf',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
-  release: '7648361d5497d97e4b69aa1d2a086760fdfdc1fc',
+  release: 'b5d17339f63615c1a5979951abc712d66a2be460',
   revoke: 'ae66efe77d95ab8ecd42bc6f9b0016820daff34a',
   'set-limit': '3dbfe49a3206105be256e87e83bc9a5ed185a39d',
   'set-rate': 'b56ffe0f8c614eadfb11720fc5b04c668534051f',
