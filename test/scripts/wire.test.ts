@@ -16,7 +16,7 @@ const SHA1: Record<string, string> = {
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
   release: 'b5d17339f63615c1a5979951abc712d66a2be460',
   revoke: 'ae66efe77d95ab8ecd42bc6f9b0016820daff34a',
-  'set-limit': '3dbfe49a3206105be256e87e83bc9a5ed185a39d',
+  'set-limit': 'b6996190359dcfb0d67a348b3a774f7d38243fb2',
   'set-rate': 'b56ffe0f8c614eadfb11720fc5b04c668534051f',
   overview: 'f7c4e737b6eb4eba36d020ae42bbaf054a66571b',
   'quorum-drop': '96b33beeed4c514f4464e02afbf22f4414687fe6',
