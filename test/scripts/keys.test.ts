@@ -172,6 +172,18 @@ describeWithServer('keys of a semaphore', (server) => {
     expect(kinds(await take('a.2', 'a'))).to.deep.equal(['busy']);
   });
 
+  it('find the requests of a group at its cap again, behind another group at its cap', async () => {
+    const one = make();
+    const wait = (id: string, group: string) =>
+      one.acquire([request(id, 'wait', { order: ofGroup(group) })], { groupLimit: 1 });
+    for (const id of ['c.1', 'c.3']) await wait(id, 'a');
+    for (const id of ['c.2', 'c.4']) await wait(id, 'b');
+    await one.lose('flow:0:b');
+    await one.release('c.2');
+    await wait('c.4', 'b');
+    expect(await one.holders()).to.deep.equal(['c.1', 'c.4']);
+  });
+
   it('expire not before a meter has run out, which may need days', async () => {
     const one = make();
     const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };

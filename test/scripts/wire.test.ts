@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: 'c6c1587dec89d58497fe94e5f97cf121759fe291',
+  acquire: '55fccc8a0e1b3b419888c8d3e0f967be8da9bb2a',
   adopt: 'fcc6bedceb1619f7cd70a79b71d46e056f5439cd',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   'eviction-policy': 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
