@@ -189,6 +189,9 @@ describeWithServer('keys of a semaphore', (server) => {
     const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };
     for (const id of ids('a', 3)) await one.acquire(id, slow);
     expect((await one.lives())['info']).to.be.above(15 * DAY);
+    await one.lose('tickets');
+    await one.extend('a.1');
+    expect((await one.lives())['info']).to.be.above(15 * DAY);
     const dear = make();
     const budgets = { tokens: { permits: 100, per: 10 * DAY, burst: 100 } };
     await dear.acquire([request('a.1', 'wait', { cost: { tokens: 1 } })], { budgets });
