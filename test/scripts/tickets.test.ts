@@ -35,6 +35,15 @@ describeOnBoth('tickets', (make) => {
     }
   });
 
+  it('have slots below the limit, where the limit of a caller begins with the digits of another', async () => {
+    const one = make({ limit: 10 });
+    await one.take('x.1', { limit: 1 });
+    await one.acquire(ids('a', 5));
+    await one.release('x.1', { limit: 1 });
+    const { verdicts } = await one.acquire(ids('b', 2));
+    expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [6]]);
+  });
+
   it('may be asked for twice of a semaphore in one call, beside those of another', async () => {
     const { backend, key } = make();
     const [x, y] = [key, { ...key, name: `other than ${key.name}` }];

@@ -54,7 +54,10 @@ local function recall(s, asked, tickets)
   for i, id in ipairs(asked.ids) do
     local known, arrival = request_of(id, records[i]), (asked.arrivals[i] or 0) + 0
     if known then
-      own[id], s.touched[order.flow_of(s, known.priority, known.group)] = QUEUED .. known.arrival, true
+      local flow = order.flow_of(s, known.priority, known.group)
+      own[id], s.touched[flow] = QUEUED .. known.arrival, true
+      -- The loss of another flow shows at its turn; a flow at the cap may get none.
+      s.is_torn = s.is_torn or s.cap and not s.parks and not redis.call('ZSCORE', flow, id)
     elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
       arrival = math.max(1e15, math.min(arrival, 9e15))
       own[id] = QUEUED .. text_of(arrival)

@@ -59,6 +59,9 @@ function rebuild.lost_keys(s)
     check_layout(s)
     redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
     s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
+    for _, m in pairs(s.meters) do
+      s.ends = math.max(s.ends or 0, m.tat)
+    end
   elseif not s.state then
     redis.call('DEL', s.slots, s.groups)
   elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then

@@ -133,7 +133,8 @@ local function release_usual(tickets, info, id, limit, spent, held, state, recor
     local more = string.sub(state, 18 + #limit)
     if more == ' queue' then
       reply = held == limit + 0 and hand_over(tickets, info, id, limit, record, state)
-    elseif not string.find(more, '^ [qhs]') then
+    -- Of a longer limit a digit is left.
+    elseif not string.find(more, '^ ?[%dqhs]') then
       reply = leave_slot(tickets, info, id, limit, more, held, state, record, spent)
     end
   end

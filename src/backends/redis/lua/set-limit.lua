@@ -15,10 +15,11 @@
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
 -- include: time semaphore close remember
--- The limit that a change made within the last minute, or nil. The key 'changes' has 'id limit' of
--- each change.
+-- The limit that a change made within the last minute, or nil. The key 'changes' has each id, and
+-- 'id limit' beside it: no other change is read, but of the same microsecond.
 local function made_before(key, id, now)
-  for _, made in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. text_of(now), '+inf')) do
+  local till = remembered(key, id, now) and redis.call('ZSCORE', key, id)
+  for _, made in ipairs(till and redis.call('ZRANGEBYSCORE', key, till, till) or {}) do
     if string.sub(made, 1, #id + 1) == id .. ' ' then
       return string.sub(made, #id + 2)
     end
@@ -51,6 +52,7 @@ s.own = s.configured == '' and s.own or s.configured
 serve(s)
 local reply = close(s, verdict)
 if is_new and id ~= '' then
+  redis.call('ZADD', changes, text_of(s.now + 60000000), id)
   remember(changes, s.now, s.now + 60000000, id .. ' ' .. limit)
 end
 return now_text .. '|' .. reply
