@@ -28,6 +28,7 @@ describeOnBoth('tickets', (make) => {
     // A second that ends is a moment as any other.
     for (const micros of [999_990, 999_999, 0]) {
       const other = make({ limit: 20, time: { now: 1_700_000_000_000 + micros / 1000 } });
+      await other.take('z.1');
       const twelve = (await other.acquire(ids('a', 12))).verdicts;
       const [first = NaN, ...rest] = twelve.map((verdict) => granted(verdict).fencingToken);
       expect(rest).to.deep.equal(rest.map((_, i) => first + 1 + i));
