@@ -45,7 +45,7 @@ export interface Step {
   readonly act: number;
   readonly member: number;
   /**
-   * Operands are picked by number from those at hand, so that a program that fails shrinks well.
+   * Each number picks an operand among the ids at hand, so that a program that fails shrinks well.
    */
   readonly picks: readonly number[];
   /** 0 ≤ dice < 100. */
@@ -147,7 +147,7 @@ export class Program {
   #queueLost = false;
   #partLost = false;
 
-  /** `redis`: its key, limit and time are those of the program. */
+  /** `redis`: has the key, the limit and the time of the program. */
   constructor(redis: RedisFixture, habits: Habits) {
     const { time, limit, key } = redis;
     const { acts, maxWaiting, model } = habits;
@@ -202,8 +202,8 @@ export class Program {
   }
 
   /**
-   * Without those that say "at once" to a client that knows a time which is over: either side may
-   * say so at a call that changes nothing, and an extension by Redis's usual path never does.
+   * Leaves out a turn that says "at once" to a client whose known turn is over: a side may send it
+   * again at a call that changes nothing, and an extension by Redis's usual path never does.
    */
   #newTurns(turns: readonly unknown[]): readonly unknown[] {
     const isKnown = (turn: unknown, last: unknown): boolean => {

@@ -124,7 +124,7 @@ function limitOf(state: string) {
   return { limit: Number(stored), limitFrom: 'setLimit' } as const;
 }
 
-/** What counts: what is stored, else what a caller of late named, else what this caller names. */
+/** The stored rules, else the rules that a caller named lately, else the rules of this caller. */
 function rulesOf(state: string, now: number, own: port.InspectCall) {
   const groupLimit = capOf(wordIn(state, 'cap'), now, own);
   return {

@@ -90,7 +90,7 @@ describe('releasing', () => {
   it('keeps the process alive, as a request and close() do; holding and withdrawing do not', async () => {
     const { backend, clock, semaphore, handle, acquire } = await heldFixture();
     const schedule = spy(clock, 'schedule');
-    /** The delays of the timers that keep it alive, of those that were set since the last look. */
+    /** The delays of the timers that were set since the last look and keep the process alive. */
     const alive = (): unknown[] => {
       const delays = schedule.args.filter((args: readonly unknown[]) => args[2] === true);
       schedule.resetHistory();

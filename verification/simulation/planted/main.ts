@@ -95,7 +95,7 @@ function tableOf(rows: readonly Row[], median: number): string {
 
 \`npm run simulate:planted -- --table docs/evidence/planted-bugs.md\` puts one protocol bug after the other into the sources
 (\`verification/simulation/planted/bugs.ts\`), and lets the simulator take seeds from 1 on until a promise is broken. The same
-seed passes without the bug. ${rows.length} bugs, median ${median.toFixed(1)} s on one busy core. The command repeats a run only in
+seed passes without the bug. ${rows.length} bugs, median ${median.toFixed(1)} s of processor time. The command repeats a run only in
 sources that have the bug. Where it names \`--faults\`, the search was limited to those: few of all kinds bring the bug to light.
 
 | bug | what is wrong | from | found by the rule | seconds | run |

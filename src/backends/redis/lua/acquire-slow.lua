@@ -15,7 +15,7 @@ local function parse(text)
   return asked
 end
 
--- `options`: '0 1 ' are those of a request without.
+-- `options`: the arguments have '0 1 ' for a request without options.
 local function new_request(s, id, arrival, options)
   local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
   local r = request_of(id, arrival .. terms)

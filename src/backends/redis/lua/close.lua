@@ -2,12 +2,13 @@
 -- state, and makes its reply.
 --
 -- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
--- caller, and then a word for everything else that is in use, each behind a space. With one of the
--- first, only the slow paths apply, and those of a plain queue: 'queue' while requests wait;
--- 'parked'; 'held:7' permits, unless each ticket has one; 'stored:4', the limit of setLimit; and of
--- a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and 'pace:…', see
--- pace.lua. The others: 'top:9', while permits are held: no slot from there on is in use, and below
--- some are free; 'rate:…' and 'budget:name,…', see rate.lua; 'cap:…', see caps.lua.
+-- caller, and then a word for everything else that is in use, each behind a space. The first words
+-- keep a call from the usual paths, except from the paths of a plain queue: 'queue' while requests
+-- wait; 'parked'; 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of
+-- setLimit; and in a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and
+-- 'pace:…', see pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
+-- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
+-- rate.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' unless all three are empty. limit: 's' and the stored limit if the caller
