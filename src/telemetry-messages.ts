@@ -24,10 +24,7 @@ export interface AcquireContext extends Pick<About, 'name'> {
 }
 
 /** `redsem:wait`: no permit was free, the request waits. */
-export interface WaitMessage extends About {
-  /** How many permits it asks for. */
-  readonly permits: number;
-}
+export type WaitMessage = About & Pick<AcquireContext, 'permits'>;
 
 /** `redsem:queue`: how many requests of one `Semaphore` object have no result yet. */
 export interface QueueMessage extends Pick<About, 'name'> {

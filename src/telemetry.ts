@@ -11,14 +11,9 @@ interface MessageChannel<Message> {
   publish(message: Message): void;
 }
 
-type AcquireChannel = Pick<
-  TracingChannel<string, messages.AcquireContext>,
-  'hasSubscribers' | 'tracePromise'
->;
-
 /** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */
 export const telemetry = {
-  acquire: tracingChannel<string, messages.AcquireContext>('redsem:acquire') as AcquireChannel,
+  acquire: tracingChannel('redsem:acquire') as TracingChannel<string, messages.AcquireContext>,
   wait: channel('redsem:wait') as MessageChannel<messages.WaitMessage>,
   queue: channel('redsem:queue') as MessageChannel<messages.QueueMessage>,
   grant: channel('redsem:grant') as MessageChannel<messages.GrantMessage>,

@@ -4,21 +4,16 @@ export interface Heaped {
   index: number;
 }
 
-/**
- * A binary heap: it has the item of the lowest rank at hand, and adds, moves and removes any other
- * in O(log n).
- */
+/** A binary heap: it has its first item at hand, and adds, moves and removes any other in O(log n). */
 export class Heap<T extends Heaped> {
-  readonly #rankOf: (item: T) => number;
-  readonly #winsTie: (one: T, other: T) => boolean;
+  readonly #isBefore: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
 
-  /** `winsTie`: of two of one rank, the first is the lower. */
-  constructor(rankOf: (item: T) => number, winsTie: (one: T, other: T) => boolean = () => false) {
-    this.#rankOf = rankOf;
-    this.#winsTie = winsTie;
+  constructor(isBefore: (one: T, other: T) => boolean) {
+    this.#isBefore = isBefore;
   }
 
+  /** The item that no other is before. */
   get lowest(): T | undefined {
     return this.#items[0];
   }
@@ -38,17 +33,17 @@ export class Heap<T extends Heaped> {
     if (last !== undefined && last !== item) this.#settle(last, item.index);
   }
 
-  /** The rank of an item has changed. */
+  /** What `isBefore` reads of an item has changed. */
   moved(item: T): void {
     this.#settle(item, item.index);
   }
 
-  /** Puts an item at an index, or higher or lower if its rank wants it there. */
+  /** Puts an item at an index, or as much higher or lower as it must be. */
   #settle(item: T, index: number): void {
     this.#items[index] = item;
     item.index = index;
     const above = index > 0 ? this.#items[(index - 1) >>> 1] : undefined;
-    const other = this.#isBefore(item, above) ? above : this.#below(item);
+    const other = above !== undefined && this.#isBefore(item, above) ? above : this.#below(item);
     if (other === undefined) return;
     const to = other.index;
     this.#items[index] = other;
@@ -60,13 +55,7 @@ export class Heap<T extends Heaped> {
   #below(item: T): T | undefined {
     const left = this.#items[2 * item.index + 1];
     const right = this.#items[2 * item.index + 2];
-    const first = this.#isBefore(right, left) ? right : left;
-    return this.#isBefore(first, item) ? first : undefined;
-  }
-
-  #isBefore(one: T | undefined, other: T | undefined): boolean {
-    if (one === undefined || other === undefined) return false;
-    const [rank, otherRank] = [this.#rankOf(one), this.#rankOf(other)];
-    return rank === otherRank ? this.#winsTie(one, other) : rank < otherRank;
+    const first = left && right && this.#isBefore(right, left) ? right : left;
+    return first && this.#isBefore(first, item) ? first : undefined;
   }
 }

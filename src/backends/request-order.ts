@@ -4,6 +4,8 @@ import type { RequestOrder, WaiterState } from './backend.js';
 /** Of a request without options. */
 export const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 
+const PRIORITIES = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+
 /** A request that waits, and what decides when it is granted. */
 export interface Standing {
   readonly id: string;
@@ -25,9 +27,7 @@ export function costOf(permits: number, { weight }: RequestOrder): number {
   return Math.floor((permits * 1_000_000) / weight);
 }
 
-/**
- * Flows take turns; within a flow requests come in order of arrival.
- */
+/** Flows take turns; within a flow requests come in order of arrival. */
 export function flowOf({ priority, group }: RequestOrder): string {
   return `${priority} ${group}`;
 }
@@ -44,13 +44,12 @@ export function waitersOf(
   timeOf: (priority: number) => number,
 ): WaiterState[] {
   const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
-  const ordered: Standing[] = [];
-  for (let priority = 9; priority >= 0; priority -= 1) {
+  const ordered = PRIORITIES.flatMap((priority) => {
     const own = byArrival.filter(({ order, parked }) => order.priority === priority && !parked);
-    ordered.push(...grantsOf(own, timeOf(priority)));
-  }
-  ordered.push(...byArrival.filter(({ parked }) => parked));
-  const living = ordered.filter((one) => one.living);
+    return grantsOf(own, timeOf(priority));
+  });
+  const parked = byArrival.filter((one) => one.parked);
+  const living = [...ordered, ...parked].filter((one) => one.living);
   return living.map(({ id, permits, arrival, label, order }, position) => {
     const waitingFor = Math.max(0, now - arrival / 1000);
     return { id, permits, position, waitingFor, label, ...order };
@@ -74,8 +73,7 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
     flows.set(flow, { one, tag, behind: flows.get(flow), index: 0 });
   }
   const heads = new Heap<Place>(
-    ({ tag }) => tag,
-    ({ one: { arrival } }, { one: other }) => arrival < other.arrival,
+    (a, b) => a.tag < b.tag || (a.tag === b.tag && a.one.arrival < b.one.arrival),
   );
   for (const head of flows.values()) heads.add(head);
   const left: Standing[] = [];

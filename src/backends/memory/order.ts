@@ -40,12 +40,13 @@ export function tagOf({ start, waiting }: Flow): number | undefined {
 const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
 
 function newFlow(name: string, priority: number): Flow {
-  const waiting = new Heap<Waiting>(({ arrival }) => arrival);
+  const waiting = new Heap<Waiting>((one, other) => one.arrival < other.arrival);
   return { name, priority, waiting, start: undefined, index: 0 };
 }
 
-/** Which of two heads of one priority comes first. */
+/** Which of two heads comes first. */
 export function isBefore(one: Flow, other: Flow): boolean {
+  if (one.priority !== other.priority) return one.priority > other.priority;
   const [a = Infinity, b = Infinity] = [tagOf(one), tagOf(other)];
   return a < b || (a === b && headArrival(one) < headArrival(other));
 }

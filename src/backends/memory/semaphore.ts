@@ -29,7 +29,7 @@ class Keys {
   tickets: Map<string, Ticket> = new Map();
   /** How many tickets were dropped since that map was made. */
   dropped = 0;
-  readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
+  readonly expiries: Heap<Ticket> = new Heap((a, b) => a.expiresAt < b.expiresAt);
   readonly slots: Slots = new Slots();
   /** The ids that adopted tickets have now, by their first. */
   readonly adopted: Map<string, string> = new Map();
@@ -39,15 +39,14 @@ class Keys {
   readonly clients: Map<string, number> = new Map();
   readonly flows: Map<string, Flow> = new Map();
   /** The flows whose heads may be next. */
-  readonly heads: Heap<Flow> = new Heap(({ priority }) => -priority, isBefore);
+  readonly heads: Heap<Flow> = new Heap(isBefore);
   /** The virtual time of each priority. */
   readonly times: number[] = [];
   /** Permits that each group holds, while there is a cap. */
   readonly groups: Map<string, number> = new Map();
   /** Requests for more than the limit. Of one number of permits as in a sorted set. */
   readonly parked: Heap<Waiting> = new Heap(
-    ({ permits }) => permits,
-    (a, b) => a.id < b.id,
+    (a, b) => a.permits < b.permits || (a.permits === b.permits && a.id < b.id),
   );
 }
 

@@ -16,8 +16,7 @@ export class Scheduler {
   now = 0;
   #order = 0;
   readonly #entries = new Heap<Entry>(
-    ({ at }) => at,
-    (one, other) => one.order < other.order,
+    (one, other) => one.at < other.at || (one.at === other.at && one.order < other.order),
   );
 
   at(time: number, run: () => void | Promise<void>): Happening {
