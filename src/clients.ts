@@ -1,5 +1,5 @@
 import type { Backend } from './backends/backend.js';
-import { checkRange, checkType, text, typeError } from './arguments/validation.js';
+import { checkRange, checkType, isObject, text, typeError } from './arguments/validation.js';
 import { MOST_NODES } from './backends/quorum/votes.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
@@ -87,8 +87,7 @@ export function quorum(
   options: QuorumOptions = {},
 ): Backend {
   // In an array the places would be the names, and every list of nodes has the same places.
-  const isNamed = isObject(clients) && !Array.isArray(clients);
-  checkType(isNamed, 'clients', 'an object of clients by name', clients);
+  checkType(isObject(clients), 'clients', 'an object of clients by name', clients);
   checkOptions(options, 'lists otherSet');
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
   const targets = Object.values(clients);
@@ -133,10 +132,6 @@ function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
   if (hasMethods<QuorumNode>(target, 'hold', 'drop', 'list')) return target;
   return madeOf(nodes, target, () => new RedisQuorumNode(connectionOf(target), nodeName(target)));
-}
-
-function isObject(target: unknown): target is object {
-  return typeof target === 'object' && target !== null;
 }
 
 function connectionOf(target: object): RedisConnection {

@@ -5,18 +5,16 @@ import { quoted } from './arguments/shown.js';
 import { refuseWithoutQueue } from './arguments/target.js';
 import { checkType } from './arguments/validation.js';
 import { checkTicketId } from './backends/ticket-id.js';
-import type { Ticket } from './backends/backend.js';
+import type { HolderState } from './backends/backend.js';
 import type { Lease } from './core/lease.js';
 import { describe } from './error-causes.js';
 import type { HandleLostError } from './errors.js';
 import { LossEmitter } from './events.js';
 
 /** A ticket as plain data: with `adopt`, another process takes it over, under a higher token. */
-export interface HandleData extends Ticket {
+export interface HandleData extends Pick<HolderState, 'id' | 'slots' | 'fencingToken'> {
   /** The semaphore's name. */
   readonly name: string;
-  /** The ticket's id. */
-  readonly id: string;
 }
 
 /** The options of `Handle.release`. */
@@ -52,7 +50,6 @@ export class Handle extends LossEmitter {
   #isChecked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
-  #weak = false;
 
   /** @internal */
   static of(lease: Lease, warn: Warn): Handle {
@@ -103,7 +100,8 @@ export class Handle extends LossEmitter {
 
   /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
-    this.#check();
+    this.#isChecked = true;
+    this.#lease.check();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -117,7 +115,7 @@ export class Handle extends LossEmitter {
    * the event loop. Once false, it stays false.
    */
   get held(): boolean {
-    return this.#check() > 0;
+    return this.expiresIn > 0;
   }
 
   /**
@@ -125,7 +123,8 @@ export class Handle extends LossEmitter {
    * released.
    */
   get expiresIn(): number {
-    return this.#check();
+    this.#isChecked = true;
+    return this.#lease.check();
   }
 
   /**
@@ -242,8 +241,8 @@ export class Handle extends LossEmitter {
    *   the handle in memory.
    */
   onExtended(): void {
-    if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
-    this.#weak = true;
+    const isAwaited = this.#abort !== undefined || this.listenerCount('lost') > 0;
+    if (isAwaited || this.#lease.observer instanceof WeakRef) return;
     this.#lease.observer = new WeakRef(this);
     collected.register(this, this.#lease, this);
     this.watchListeners();
@@ -257,14 +256,8 @@ export class Handle extends LossEmitter {
     this.emitLost(error);
   }
 
-  #check(): number {
-    this.#isChecked = true;
-    return this.#lease.check();
-  }
-
   #keepAlive(): void {
-    if (!this.#weak) return;
-    this.#weak = false;
+    if (!(this.#lease.observer instanceof WeakRef)) return;
     collected.unregister(this);
     this.#lease.observer = this;
   }

@@ -2,15 +2,13 @@ import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry-until-deadline.js';
 import { backendOf, type RedisTarget } from './clients.js';
 import { BackendError } from './errors.js';
+import type { SemaphoreOptions } from './options.js';
 import { checkPrefix, resolveRetry } from './arguments/resolve.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
-export interface ListOptions {
-  /** As in `SemaphoreOptions`. Default `redsem`. */
-  readonly prefix?: string | undefined;
-}
+export type ListOptions = Pick<SemaphoreOptions, 'prefix'>;
 
 /** How long one page may take, in milliseconds. */
 const callTimeoutMs = 5000;

@@ -181,11 +181,9 @@ export interface RateOptions {
  * charged more than `amount + burst` (or `amount` and the largest cost, if that is more). A request
  * that costs more than the burst is granted when the budget is full, and charged in full.
  */
-export interface BudgetOptions {
+export interface BudgetOptions extends Pick<RateOptions, 'per'> {
   /** How many units may be spent in a period: an integer, minimum 1. */
   readonly amount: number;
-  /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
-  readonly per: number;
   /**
    * How many units may be spent at once after a pause: an integer, minimum 1. Default: `amount`.
    */

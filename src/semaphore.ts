@@ -403,8 +403,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #noteStoredLimit(): void {
-    const { limit: stored, options } = this.#link;
-    const { limit } = options;
+    const [stored, limit] = [this.#link.limit, this.#link.options.limit];
     if (this.#knowsStored || stored === limit) return;
     const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
     const name = quoted(this.name);
@@ -508,12 +507,12 @@ export interface PoolReports {
   onWarning(warning: SemaphoreWarning): boolean;
 }
 
+/** Members whose types name no handle. */
+type WithoutHandles =
+  'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits' | 'setRate' | 'revoke' | 'close';
+
 /** The part of a `Semaphore` that code calls to take permits. Your fakes can implement it. */
-export interface SemaphoreLike
-  extends
-    AsyncDisposable,
-    Pick<Semaphore, 'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits'>,
-    Pick<Semaphore, 'setRate' | 'revoke' | 'close'> {
+export interface SemaphoreLike extends AsyncDisposable, Pick<Semaphore, WithoutHandles> {
   /** As `Semaphore.acquire`. */
   acquire(options?: number | user.AcquireOptions): Promise<HandleLike>;
   /** As `Semaphore.tryAcquire`. */

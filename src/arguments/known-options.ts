@@ -1,5 +1,5 @@
 import { formatValue, shown } from './shown.js';
-import { checkType, typeError } from './validation.js';
+import { checkType, isObject, typeError } from './validation.js';
 
 /** The names of the options that a call takes, with spaces between them if they are a text. */
 export type OptionNames = string | readonly string[];
@@ -56,8 +56,7 @@ export function checkOptions(
   argument = 'options',
   expected = 'an object',
 ): void {
-  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-  checkType(isObject, argument, expected, options);
+  checkType(isObject(options), argument, expected, options);
   const known = typeof names === 'string' ? names.split(' ') : names;
   // No array of keys is made, because every `acquire` comes here.
   for (const option in options) {

@@ -7,7 +7,8 @@ import { type Clock, LONGEST_TIMER, systemClock } from '../time/clock.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS, TRY_OPTIONS } from './known-options.js';
 import type { OptionNames } from './known-options.js';
 import { withoutCredentials } from './shown.js';
-import { checkRange, checkType, integer, milliseconds, rangeError, text } from './validation.js';
+import { checkRange, checkType, integer, isObject } from './validation.js';
+import { milliseconds, rangeError, text } from './validation.js';
 
 type Defaulted = 'limit' | 'ttl' | 'extendEvery' | 'prefix' | 'label' | 'clock';
 /** Options that have a value in any case. */
@@ -23,9 +24,6 @@ export interface ResolvedOptions
 /** What a request asks for. Without `timeout` it is one try; Infinity: no limit. */
 export type ResolvedRequest = Pick<port.TicketRequest, 'permits' | 'order' | 'cost'> &
   Pick<user.AcquireOptions, 'timeout' | 'signal' | 'onWaiting'>;
-
-/** `AcquireOptions` checked and with defaults. */
-export type ResolvedAcquire = ResolvedRequest & { readonly timeout: number };
 
 /** 365 days, in milliseconds. */
 const LONGEST_PERIOD = 31_536_000_000;
@@ -77,10 +75,10 @@ export function resolveAcquire(
   given: number | user.AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
   budgets?: port.Budgets,
-): ResolvedAcquire {
+): ResolvedRequest & { readonly timeout: number } {
   const options: user.AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
-  const isObject = typeof options === 'object' && options !== null;
-  checkType(isObject, 'timeout', 'a number of milliseconds or an options object', given);
+  const expected = 'a number of milliseconds or an options object';
+  checkType(typeof options === 'object' && options !== null, 'timeout', expected, given);
   checkOptions(options, known);
   const { timeout = Infinity, permits, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
@@ -242,16 +240,13 @@ function byBudget<Value, Resolved>(
   given: Readonly<Record<string, Value>>,
   resolve: (option: string, value: Value) => Resolved,
 ): Readonly<Record<string, Resolved>> {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  checkType(isObject, option, 'an object by names of budgets', given);
+  checkType(isObject(given), option, 'an object by names of budgets', given);
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   const most = `at most ${MOST_BUDGETS}${option === 'budgets' ? '' : ' budgets'}`;
   checkRange(entries.length <= MOST_BUDGETS, option, most, entries.length);
-  const record: Record<string, Resolved> = {};
-  Object.setPrototypeOf(record, null);
-  for (const [name, value] of entries) {
+  const resolved = entries.map(([name, value]) => {
     checkBudgetName(option, name);
-    record[name] = resolve(`${option}.${name}`, value);
-  }
-  return record;
+    return [name, resolve(`${option}.${name}`, value)] as const;
+  });
+  return Object.assign(Object.create(null) as object, Object.fromEntries(resolved));
 }

@@ -116,7 +116,7 @@ function cleanObject(value: object, depth: number): object {
     const before: unknown = field === 'stack' ? Reflect.get(value, field) : own;
     const isSecret = typeof before === 'string' && SECRET_FIELD.test(field);
     const isPassword = isLogin && field === 'args' && Array.isArray(before);
-    const after = isSecret ? '***' : isPassword ? before.map(() => '***') : clean(before, depth);
+    const after = isSecret ? HIDDEN : isPassword ? before.map(() => HIDDEN) : clean(before, depth);
     if (after === before) continue;
     isChanged = true;
     fields[field] = { value: after, enumerable, configurable: true, writable: true };

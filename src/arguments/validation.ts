@@ -38,6 +38,11 @@ function worded(message: string): string {
   return withHelp(CODE, withoutCredentials(message));
 }
 
+/** An array is no object by names. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const MOST = Number.MAX_SAFE_INTEGER;
 
 export function integer(option: string, value: unknown, min: number, max: number = MOST): number {

@@ -274,10 +274,7 @@ export type BusyVerdict = Verdict<'busy'>;
  * It asks for more permits than the limit that counts, which is not 0, and is not queued; a
  * request that was queued before stays.
  */
-export interface OverVerdict extends Verdict<'over'> {
-  /** The limit that counts. */
-  readonly limit: number;
-}
+export type OverVerdict = Verdict<'over'> & Pick<InspectReply, 'limit'>;
 
 /** As many wait as the call allows: it is not queued. */
 export type FullVerdict = Verdict<'full'> & Pick<InspectReply, 'waiting'>;
@@ -411,10 +408,8 @@ export interface AdoptedTicket extends Ticket {
   readonly before: string;
 }
 
-export interface RevokeCall extends Call {
-  /** The ticket. */
-  readonly id: string;
-}
+/** `id`: of the ticket that its holder loses. */
+export type RevokeCall = Call & Pick<HolderState, 'id'>;
 
 export interface RevokeReply extends Reply {
   /** False when there was no such ticket. */
@@ -537,17 +532,13 @@ export interface PushedGrant extends Ticket {
 }
 
 /** When the rate will allow a queued request that is the next. */
-export interface PushedTurn {
-  /** The request's id. */
-  readonly id: string;
+export interface PushedTurn extends Pick<TicketRequest, 'id'> {
   /** Server time. */
   readonly at: number;
 }
 
 /** A ticket that was taken from its holder, by what a message says. */
-export interface EndedTicket {
-  /** The ticket's id. */
-  readonly id: string;
+export interface EndedTicket extends Pick<HolderState, 'id'> {
   /** `revoked` by an operator; `missing`: it was adopted elsewhere. */
   readonly reason: 'revoked' | 'missing';
 }

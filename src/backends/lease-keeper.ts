@@ -1,12 +1,11 @@
-import type { Backend, HolderState, SemaphoreKey } from './backend.js';
+import type { Backend, Call, HolderState } from './backend.js';
 import type { LostReason } from '../errors.js';
 import type { ResolvedOptions } from '../arguments/resolve.js';
 import type { Clock } from '../time/clock.js';
 
 /** A semaphore object as a keeper calls for it. */
-export type KeptSemaphore = Pick<ResolvedOptions, 'limit' | 'ttl' | 'extendEvery' | 'retry'> & {
-  readonly key: SemaphoreKey;
-};
+export type KeptSemaphore = Pick<Call, 'key'> &
+  Pick<ResolvedOptions, 'limit' | 'ttl' | 'extendEvery' | 'retry'>;
 
 export type KeptTicket = Pick<HolderState, 'id' | 'fencingToken'>;
 

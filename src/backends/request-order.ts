@@ -7,12 +7,9 @@ export const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 const PRIORITIES = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 /** A request that waits, and what decides when it is granted. */
-export interface Standing {
-  readonly id: string;
-  readonly label: string;
+export interface Standing extends Pick<WaiterState, 'id' | 'label' | 'permits'> {
   /** In microseconds. */
   readonly arrival: number;
-  readonly permits: number;
   readonly order: RequestOrder;
   /** Of the first of its flow: its tag; undefined where all come in the order of arrival. */
   readonly tag: number | undefined;
