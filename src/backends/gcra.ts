@@ -27,15 +27,11 @@ export function intervalOf({ permits, per }: Rate): number {
   return microseconds(per) / permits;
 }
 
-/** When the rate allows as many permits at once, behind `ahead` other requests no earlier. */
-export function timeAllowed(
-  rate: Rate,
-  { tat }: Arrivals,
-  now: number,
-  permits: number,
-  ahead: number,
-): number {
-  const from = Math.max(tat, now);
+/**
+ * When the rate allows as many permits at once, behind `ahead` other requests.
+ * @param from the theoretical arrival time, or now if that is later
+ */
+export function timeAllowed(rate: Rate, from: number, permits: number, ahead = 0): number {
   return from + (ahead + permits - Math.max(rate.burst, permits)) * intervalOf(rate);
 }
 
@@ -93,9 +89,9 @@ export function metersShown(
   for (const { name, rate: terms, until, arrivals } of meters.values()) {
     if (terms === undefined) continue;
     const { permits: amount, per, burst } = terms;
-    const at = onClockAt(now, arrivals);
-    const nextIn = Math.max(0, timeAllowed(terms, at, now, 1, 0) - now) / 1000;
-    const used = Math.max(0, at.tat - now) / intervalOf(terms);
+    const tat = Math.max(onClockAt(now, arrivals).tat, now);
+    const nextIn = Math.max(0, timeAllowed(terms, tat, 1) - now) / 1000;
+    const used = (tat - now) / intervalOf(terms);
     const isStored = until === Infinity;
     const from = until > 0 ? 'caller' : 'options';
     if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };

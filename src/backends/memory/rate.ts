@@ -110,8 +110,8 @@ export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
   for (const { name, arrivals, rate } of counting(s)) {
     const price = priceOf(r, name);
     if (price === 0) continue;
-    const before = name === RATE ? ahead : 0;
-    allowed = Math.max(allowed, gcra.timeAllowed(rate, arrivals, s.time, price, before));
+    const from = Math.max(arrivals.tat, s.time);
+    allowed = Math.max(allowed, gcra.timeAllowed(rate, from, price, name === RATE ? ahead : 0));
   }
   return allowed;
 }
