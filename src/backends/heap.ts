@@ -4,7 +4,7 @@ export interface Heaped {
   index: number;
 }
 
-/** A binary heap: it has its first item at hand, and adds, moves and removes any other in O(log n). */
+/** A binary heap: it has its first item at hand, and adds, moves and removes in O(log n). */
 export class Heap<T extends Heaped> {
   readonly #isBefore: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
