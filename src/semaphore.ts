@@ -416,10 +416,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #watchForHazards(): void {
     const { backend, key } = this.#link;
     this.#stopHazards = backend.onHazard?.(key, (message) => void this.#warn('NODE_SET', message));
-    const onFound = (hazard?: string): void => {
-      if (hazard !== undefined) this.#warn('EVICTION', hazard);
-    };
-    backend.findHazard?.(key).then(onFound, () => undefined);
+    const found = backend.findHazard?.(key).catch(() => undefined);
+    void found?.then((hazard) => hazard !== undefined && this.#warn('EVICTION', hazard));
   }
 
   /** @internal */

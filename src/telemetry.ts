@@ -11,9 +11,12 @@ interface MessageChannel<Message> {
   publish(message: Message): void;
 }
 
+/** An acquire gives a promise, and no function that gives none is traced. */
+type AcquireChannel = Omit<TracingChannel<string, messages.AcquireContext>, 'traceSync'>;
+
 /** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */
 export const telemetry = {
-  acquire: tracingChannel('redsem:acquire') as TracingChannel<string, messages.AcquireContext>,
+  acquire: tracingChannel<string, messages.AcquireContext>('redsem:acquire') as AcquireChannel,
   wait: channel('redsem:wait') as MessageChannel<messages.WaitMessage>,
   queue: channel('redsem:queue') as MessageChannel<messages.QueueMessage>,
   grant: channel('redsem:grant') as MessageChannel<messages.GrantMessage>,

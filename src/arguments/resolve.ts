@@ -244,9 +244,11 @@ function byBudget<Value, Resolved>(
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   const most = `at most ${MOST_BUDGETS}${option === 'budgets' ? '' : ' budgets'}`;
   checkRange(entries.length <= MOST_BUDGETS, option, most, entries.length);
-  const resolved = entries.map(([name, value]) => {
+  const record: Record<string, Resolved> = {};
+  Object.setPrototypeOf(record, null);
+  for (const [name, value] of entries) {
     checkBudgetName(option, name);
-    return [name, resolve(`${option}.${name}`, value)] as const;
-  });
-  return Object.assign(Object.create(null) as object, Object.fromEntries(resolved));
+    record[name] = resolve(`${option}.${name}`, value);
+  }
+  return record;
 }
