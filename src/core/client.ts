@@ -191,15 +191,12 @@ export class Client implements port.GrantListener {
    */
   searchStrays(call: port.Call): void {
     // After a search that fails each stray shows when it is granted, too.
-    this.#searched = this.#searched
-      .then(() => this.#search(call))
-      .catch(() => undefined)
-      .then(
-        () => new Promise((resolve) => void this.clock.schedule(resolve, SEARCH_PAUSE_MS, false)),
-      );
+    this.#searched = this.#search(call, this.#searched).catch(() => undefined);
   }
 
-  async #search({ key, limit }: port.Call): Promise<void> {
+  async #search({ key, limit }: port.Call, earlier: Promise<void>): Promise<void> {
+    await earlier;
+    await new Promise<void>((resolve) => this.clock.schedule(resolve, SEARCH_PAUSE_MS, false));
     const { name } = key;
     const inspecting = this.backend.inspect({ key, limit });
     const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);

@@ -3,7 +3,7 @@ import { BackendError } from '../errors.js';
 import { type Clock, randomBy } from '../time/clock.js';
 import { onceAborted } from './abort-fanout.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
-import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
+import { awaitAtMost, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** What a call is about: a semaphore, or a backend as a whole. */
 export interface RetrySubject {
@@ -45,20 +45,17 @@ export async function retryUntilDeadline<R>(
     const rest = deadline - clock.monotonic();
     const delay = backoffDelay(options.retry, round, randomBy(clock));
     await pause(clock, Math.max(0, Math.min(delay, rest)), signal);
-    signal?.throwIfAborted();
   }
 }
 
 /** Over at once when the signal aborts. */
 async function pause(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted === true) return;
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      timer.cancel();
-      forget?.();
-      resolve();
-    };
-    const timer = clock.schedule(end, delay, true);
-    const forget = signal && onceAborted(signal, end);
+  signal?.throwIfAborted();
+  let forget: (() => void) | undefined;
+  const aborted = new Promise<void>((resolve) => {
+    forget = signal && onceAborted(signal, resolve);
   });
+  await awaitAtMost(clock, delay, aborted);
+  forget?.();
+  signal?.throwIfAborted();
 }
