@@ -90,7 +90,7 @@ export class Admin {
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
   async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
-    const { call, client, clock, callTimeoutMs, serverClock, key, name } = this.#link;
+    const { call, client, clock, callTimeoutMs, batchers, key, name } = this.#link;
     const backend: Changes = client.backend;
     const change = backend[method]?.bind(backend);
     if (change === undefined) {
@@ -103,7 +103,7 @@ export class Admin {
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
-      const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
+      const notAfter = batchers.serverClock.latestIn(Math.max(over - sent.monotonic, 0));
       const reply = await change({ ...call, notAfter, ...fields });
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known

@@ -28,18 +28,6 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-/** Hears of the end of a lease, and of its extensions. */
-export interface LeaseObserver {
-  onLost(error: HandleLostError): void;
-  /** Its release has ended. */
-  onReleased(): void;
-  /**
-   * An extension was confirmed. From the first extension on the observer may be held by a WeakRef,
-   * if only its own holder would miss it.
-   */
-  onExtended(): void;
-}
-
 /**
  * One held ticket and for how long it is valid. That time counts from the moment before the last
  * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
@@ -70,7 +58,6 @@ export class Lease extends Release {
   #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
-  observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
@@ -180,7 +167,7 @@ export class Lease extends Release {
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (this.#extension === undefined && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
-      this.#getObserver()?.onExtended();
+      this.getObserver()?.onExtended();
     this.#setBeat(now, remaining);
   }
 
@@ -233,10 +220,10 @@ export class Lease extends Release {
     // A late reply never shortens the validity.
     if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
       this.#window = { from: call.sent, duration: ttl };
-    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
+    telemetry.extend.publish({ name: this.name, id: this.id, error: undefined });
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= link.keep?.(this);
-    this.#getObserver()?.onExtended();
+    this.getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.#dueAt = call.sent.monotonic + link.extendEvery;
     this.#setBeat(link.clock.monotonic(), this.remaining);
@@ -249,8 +236,8 @@ export class Lease extends Release {
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
     if (this.#extension === call) this.#extension = undefined;
-    const { clock, options, client } = this.link;
-    if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
+    const { clock, options, client, name } = this.link;
+    telemetry.extend.publish({ name, id: this.id, error: safeCause(error) });
     if (this.stage !== 'held') return;
     const pause = backoffDelay(options.retry, this.#failures, randomBy(clock));
     this.#failures += 1;
@@ -283,7 +270,7 @@ export class Lease extends Release {
     const heldFor = this.#lostAt - this.heldSince;
     telemetry.lost.publish({ name, id: this.id, reason, heldFor });
     // A holder that has stopped gets no notice of a loss that was found a moment ago.
-    const notify = () => this.#isGivenBack || this.#getObserver()?.onLost(error);
+    const notify = () => this.#isGivenBack || this.getObserver()?.onLost(error);
     if (isHeardNow) notify();
     else process.nextTick(notify);
   }
@@ -330,14 +317,6 @@ export class Lease extends Release {
     telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
-  #getObserver(): LeaseObserver | undefined {
-    return this.observer instanceof WeakRef ? this.observer.deref() : this.observer;
-  }
-
-  protected override onReleased(): void {
-    this.#getObserver()?.onReleased();
-  }
-
   /**
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
@@ -359,10 +338,6 @@ export class Lease extends Release {
     const { name, id, slots, fencingToken } = this;
     const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
-  }
-
-  #publishExtend(error: unknown): void {
-    telemetry.extend.publish({ name: this.name, id: this.id, error: safeCause(error) });
   }
 
   #publishRelease(ended: Promise<boolean>): void {

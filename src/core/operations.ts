@@ -1,6 +1,6 @@
 import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
-import { Batcher, type Call, type Item, MOST_IDS, type Operation, type Share } from './batcher.js';
+import { Batcher, type Call, type Item, type Operation, type Share } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import type { Release } from './release.js';
@@ -40,7 +40,6 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
   const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
     name: 'acquire',
-    mostIds: MOST_IDS,
     weightOf: (items) => items.reduce(addWeight, 0),
     run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
@@ -54,7 +53,6 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   };
   const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
     name: 'release',
-    mostIds: MOST_IDS,
     run: (shares) => backend.release(shares.map(releaseCall)),
     deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
   };
@@ -118,7 +116,7 @@ export function acquireCalls(
   now: number,
   callTimeoutMs: number,
 ): port.AcquireCall[] {
-  const serverNow = shares[0]?.owner.serverClock.latestIn(0);
+  const serverNow = shares[0]?.owner.batchers.serverClock.latestIn(0);
   const calls = Array<port.AcquireCall>(shares.length);
   // By index and field by field: an iterator and a spread cost more on this path.
   for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {

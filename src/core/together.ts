@@ -6,9 +6,8 @@ import { acquireCalls, deliverAcquire } from './operations.js';
 import { Request } from './request.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
-/** One of them was not free: none was taken. */
-const BUSY = 'busy' as const;
-type Reply = AcquireReply | typeof BUSY;
+/** Null: one of them was not free, and none was taken. */
+type Reply = AcquireReply | null;
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface Wanted {
@@ -51,15 +50,14 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
   const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
   const operation: Operation<SemaphoreLink, Request, Reply> = {
     name: 'acquire',
-    mostIds: MOST_IDS,
     run: async (shares) => {
       const calls = acquireCalls(shares, clock.monotonic(), callTimeoutMs);
       // An aborted request has stayed behind, and then none is asked for.
       const replies = calls.length === requests.length && (await backend.acquireTogether?.(calls));
-      return replies || shares.map((): Reply => BUSY);
+      return replies || shares.map(() => null);
     },
     deliver: (share, reply, call) => {
-      if (reply === BUSY) for (const request of share.items) request.refuse();
+      if (reply === null) for (const request of share.items) request.refuse();
       else deliverAcquire(share, reply, call);
     },
   };
