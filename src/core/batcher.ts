@@ -294,8 +294,7 @@ function added<T>(list: T[], one: T): T[] {
 
 /** The items that travel in `call`. */
 function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
-  const first = items[0];
+  if (items.length > 1) return items.filter((item) => item.joinCall(call));
   // Mostly one, and it is wanted: no other list is made.
-  if (items.length === 1 && first?.joinCall(call) === true) return items;
-  return items.length === 1 ? NONE : items.filter((item) => item.joinCall(call));
+  return items[0]?.joinCall(call) === true ? items : NONE;
 }

@@ -206,9 +206,8 @@ export class Client implements port.GrantListener {
 
   /** Ids of adopted tickets were not made here. */
   #giveBack(name: string, id: string): void {
-    const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.name || number > this.#lastNumber) return;
-    if (id === ticketId(client, number, permits))
-      this.semaphores.of(name)[0]?.releases.giveBack(id);
+    const { number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
+    const isOwn = number <= this.#lastNumber && id === ticketId(this.name, number, permits);
+    if (isOwn) this.semaphores.of(name)[0]?.releases.giveBack(id);
   }
 }

@@ -43,7 +43,7 @@ export class Lease extends Release {
   #dueAt = Infinity;
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
-  #window: ValidityWindow | undefined;
+  #window!: ValidityWindow;
   /** The call of its last extension, until that is answered; `gathering`: it has not left yet. */
   #extension: Call | 'gathering' | undefined;
   /** How many extensions failed in a row. */
@@ -112,7 +112,6 @@ export class Lease extends Release {
 
   /** By the extensions of this thread. */
   #leftHere(now?: number): number {
-    if (this.#window === undefined) return 0;
     return validityLeft(this.#window.from, this.#window.duration, this.link.clock, now);
   }
 
@@ -356,7 +355,7 @@ export class Lease extends Release {
   #overrun(): number {
     const { clock } = this.link;
     const reason = this.loss?.reason ?? 'expired';
-    if (reason === 'closed' || this.#window === undefined) return 0;
+    if (reason === 'closed') return 0;
     if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
     return Math.max(0, elapsedSince(this.#window.from, clock) - this.#window.duration);
   }

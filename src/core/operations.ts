@@ -71,11 +71,10 @@ function answering<I extends Item<V>, R extends port.Reply, V>(
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
-    for (let i = 0; i < items.length; i += 1) {
-      const item = items[i];
-      const verdict = item && verdictOf(reply, i, item);
+    for (let item = items[0], i = 0; item !== undefined; item = items[++i]) {
+      const verdict = verdictOf(reply, i, item);
       if (verdict === undefined) throw new Error('the backend gave no verdict');
-      item?.answer(verdict, call);
+      item.answer(verdict, call);
     }
   };
 }

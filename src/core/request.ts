@@ -39,7 +39,7 @@ export class Request extends Lease implements port.TicketRequest {
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
-  #reported: { readonly progress: port.QueueProgress; readonly at: number } | undefined;
+  #reported: (port.QueueProgress & { readonly at: number }) | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(link: SemaphoreLink, params: ResolvedRequest) {
@@ -150,12 +150,11 @@ export class Request extends Lease implements port.TicketRequest {
   #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
     const now = this.link.clock.monotonic();
-    const { position, waiting } = progress;
     const last = this.#reported;
-    const isNews = last?.progress.position !== position || last.progress.waiting !== waiting;
+    const isNews = last?.position !== progress.position || last.waiting !== progress.waiting;
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
-    this.#reported = { progress, at: now };
+    this.#reported = { ...progress, at: now };
     const heldHere = this.link.heldHere?.permits ?? 0;
     const reported = async (): Promise<void> => onWaiting({ ...progress, heldHere });
     reported().catch((e: unknown) => this.abandon(e ?? new Error('onWaiting threw nothing')));
@@ -166,9 +165,8 @@ export class Request extends Lease implements port.TicketRequest {
     // may have ended it.
     if (this.stage !== 'waiting') return;
     if (this.#repeats) return this.ask();
-    if (this.attempts === 1 && telemetry.wait.hasSubscribers) {
-      telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
-    }
+    const { name, id, permits } = this;
+    if (this.attempts === 1) telemetry.wait.publish({ name, id, permits });
     if (this.isPending) this.link.client.add(this.link);
   }
 

@@ -208,13 +208,13 @@ export class SemaphoreLink implements Owner {
    * none.
    */
   get heldHere(): HeldHere | undefined {
-    const links = this.client.semaphores.of(this.name).filter((link) => link.#held > 0);
-    const since = Math.min(...links.map((link) => link.#oldest?.heldSince ?? Infinity));
-    const link = links.find((each) => each.#oldest?.heldSince === since);
-    if (link === undefined) return undefined;
-    const permits = links.reduce((sum, each) => sum + each.#held, 0);
-    const { limit, options } = link;
-    return { permits, limit, heldFor: this.clock.monotonic() - since, label: options.label };
+    const held = this.client.semaphores.of(this.name).flatMap((link) => link.#oldest ?? []);
+    const [oldest] = held.toSorted((a, b) => (a.heldSince ?? 0) - (b.heldSince ?? 0));
+    if (oldest?.heldSince === undefined) return undefined;
+    const permits = held.reduce((sum, { link }) => sum + link.#held, 0);
+    const { limit, options } = oldest.link;
+    const heldFor = this.clock.monotonic() - oldest.heldSince;
+    return { permits, limit, heldFor, label: options.label };
   }
 
   /** `change`: how many permits are held from now on, or are held no more. */

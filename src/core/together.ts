@@ -1,6 +1,5 @@
 import type { AcquireReply } from '../backends/backend.js';
 import { Batcher, MOST_IDS, type Operation } from './batcher.js';
-import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
 import { Request } from './request.js';
@@ -28,26 +27,8 @@ export function acquireTogether(
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
-  send(requests, link.client);
-  return requests.map(({ outcome }) => outcome);
-}
-
-function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boolean {
-  if (wanted.length === 1 || wanted.length > MOST_IDS) return false;
-  if (first.backend.acquireTogether === undefined) return false;
-  const semaphores = new Set(wanted.map(({ link }) => link.name));
-  const fits = ({ link, permits }: Wanted): boolean => {
-    const { rate, budgets, groupLimit } = link.options;
-    const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
-    const isNear = link.client === first.client && link.lane === first.lane;
-    return isPlain && isNear;
-  };
-  return semaphores.size === wanted.length && wanted.every(fits);
-}
-
-/** In a separate call, behind the releases that were made before in the same turn. */
-function send(requests: readonly Request[], { backend, clock }: Client): void {
-  const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
+  const callTimeoutMs = Math.min(...requests.map((each) => each.link.callTimeoutMs));
+  const { backend, clock } = link.client;
   const operation: Operation<SemaphoreLink, Request, Reply> = {
     name: 'acquire',
     run: async (shares) => {
@@ -63,6 +44,21 @@ function send(requests: readonly Request[], { backend, clock }: Client): void {
   };
   // An error is of no semaphore alone: none is asked for again by itself.
   const host = { clock, isRetryable: () => true };
+  // A call of its own, behind the releases that were made before in the same turn.
   const batcher = new Batcher(operation, host, callTimeoutMs);
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
+  return requests.map(({ outcome }) => outcome);
+}
+
+function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boolean {
+  if (wanted.length === 1 || wanted.length > MOST_IDS) return false;
+  if (first.backend.acquireTogether === undefined) return false;
+  const semaphores = new Set(wanted.map(({ link }) => link.name));
+  const fits = ({ link, permits }: Wanted): boolean => {
+    const { rate, budgets, groupLimit } = link.options;
+    const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
+    const isNear = link.client === first.client && link.lane === first.lane;
+    return isPlain && isNear;
+  };
+  return semaphores.size === wanted.length && wanted.every(fits);
 }
