@@ -10,8 +10,7 @@ import type { SemaphoreLink } from './semaphore-link.js';
 type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';
 type Method<M extends Change> = Required<port.Backend>[M];
 type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof port.ChangeCall> };
-type Replies = { [M in Change]: Awaited<ReturnType<Method<M>>> };
-type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => Promise<Replies[M]> };
+type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => ReturnType<Method<M>> };
 
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
@@ -84,7 +83,7 @@ export class Admin {
     const reply = await this.#retried('inspecting', () =>
       this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
-    this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
+    this.#link.limit = reply.limitFrom === 'setLimit' ? reply.limit : this.#link.call.limit;
     return reply;
   }
 

@@ -49,8 +49,6 @@ export class Lease extends Release {
   /** How many extensions failed in a row. */
   #failures = 0;
   #callers: Caller[] | undefined;
-  /** A message says that its ticket is gone: the next extension shows whether that is true. */
-  #isReportedGone = false;
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
   #lostAt = 0;
@@ -171,7 +169,7 @@ export class Lease extends Release {
   }
 
   renew(): void {
-    if (this.#extension === 'gathering') return;
+    if (this.stage !== 'held' || this.#extension === 'gathering') return;
     this.#extension = 'gathering';
     this.link.batchers.renewals.add(this.link.toExtend, this);
   }
@@ -183,11 +181,10 @@ export class Lease extends Release {
   async extend(): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.extend())) return;
     if (this.stage !== 'held') throw this.lossError();
-    const extended = new Promise<void>((resolve, reject) => {
+    this.renew();
+    await new Promise<void>((resolve, reject) => {
       (this.#callers ??= []).push({ from: Infinity, resolve, reject });
     });
-    this.renew();
-    await extended;
   }
 
   override joinCall(call: Call): boolean {
@@ -200,12 +197,10 @@ export class Lease extends Release {
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
     if (this.#extension === call) this.#extension = undefined;
-    // Under its id there may be another ticket by now, which has no holder.
-    const mayBeAnother = this.#isReportedGone && verdict === 'missing';
-    this.#isReportedGone = false;
     if (verdict === 'extended') return this.#onExtended(call);
     this.lose(verdict);
-    if (mayBeAnother) this.withdraw();
+    // Under its id there may be another ticket by now, which has no holder.
+    if (verdict === 'missing' && this.stage === 'over') this.withdraw();
   }
 
   #onExtended(call: Call): void {
@@ -266,8 +261,7 @@ export class Lease extends Release {
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    const heldFor = this.#lostAt - this.heldSince;
-    telemetry.lost.publish({ name, id: this.id, reason, heldFor });
+    telemetry.lost.publish({ name, id: this.id, reason, heldFor: this.#lostAt - this.heldSince });
     // A holder that has stopped gets no notice of a loss that was found a moment ago.
     const notify = () => this.#isGivenBack || this.getObserver()?.onLost(error);
     if (isHeardNow) notify();
@@ -321,14 +315,8 @@ export class Lease extends Release {
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
   takeGrant({ fencingToken }: PushedGrant): void {
-    if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
-  }
-
-  /** Any program may send a message: an extension shows whether it is true. */
-  onReportedGone(): void {
-    if (this.stage !== 'held' || this.#isReportedGone) return;
-    this.#isReportedGone = true;
-    this.renew();
+    // Any program may send a message: an extension shows whether it is true.
+    if (fencingToken > this.fencingToken) this.renew();
   }
 
   /** `since`: when the request was made. Undefined: the ticket was adopted. */

@@ -17,7 +17,6 @@ export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 export type Verdict = port.AcquireVerdict | ExtendVerdict | boolean;
 
 type AcquireShare = Share<SemaphoreLink, Request>;
-type ExtendShare = Share<SemaphoreLink, Lease>;
 
 /** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
@@ -95,9 +94,9 @@ function extended(reply: port.ExtendReply, index: number, { id }: Lease): Extend
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function extendCall({ owner: { call, options }, items }: ExtendShare): port.ExtendCall {
+function extendCall({ owner, items }: Share<SemaphoreLink, Lease>): port.ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
-  return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
+  return { ...owner.call, ttl: owner.options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
 function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {

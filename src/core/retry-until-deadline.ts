@@ -30,22 +30,21 @@ export async function retryUntilDeadline<R>(
 ): Promise<R> {
   const deadline = clock.monotonic() + callTimeoutMs;
   let lastError: unknown;
-  for (let round = 0; ; round += 1) {
-    const left = deadline - clock.monotonic();
+  let left = callTimeoutMs;
+  for (let round = 0; left > 0; round += 1) {
     try {
-      if (left <= 0) throw lastError;
       return await withTimeout(clock, left, call());
     } catch (error) {
+      const isSilent = error instanceof CallTimeoutError;
       // The error of an earlier try says more than the silence at the end.
-      if (lastError === undefined || !(error instanceof CallTimeoutError)) lastError = error;
-      const over = error instanceof CallTimeoutError || left <= 0;
-      if (over || !client.isRetryable(error))
-        throw new BackendError(`${what} failed`, lastError, key);
+      if (lastError === undefined || !isSilent) lastError = error;
+      if (isSilent || !client.isRetryable(error)) break;
     }
-    const rest = deadline - clock.monotonic();
     const delay = backoffDelay(options.retry, round, randomBy(clock));
-    await pause(clock, Math.max(0, Math.min(delay, rest)), signal);
+    await pause(clock, Math.max(0, Math.min(delay, deadline - clock.monotonic())), signal);
+    left = deadline - clock.monotonic();
   }
+  throw new BackendError(`${what} failed`, lastError, key);
 }
 
 /** Over at once when the signal aborts. */

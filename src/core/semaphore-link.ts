@@ -103,7 +103,7 @@ export class SemaphoreLink implements Owner {
   askAgainAt: number | undefined = undefined;
   /** That time is a turn, until which the process's waiter lease lasts. */
   isTurn = false;
-  /** The limit that counts, as of the last reply. Written here alone. */
+  /** The limit that counts, as of the last reply: the limit that is stored, else its own. */
   limit: number;
   /** Of another process, while none is stored: the first that was seen is news. */
   otherLimit: number | undefined;
@@ -225,11 +225,15 @@ export class SemaphoreLink implements Owner {
     this.endDrain?.();
   }
 
-  observe(reply: Reply, sent: Instant): void {
-    this.batchers.serverClock.observe(sent, reply.serverTime);
-    this.noteLimit(reply.storedLimit);
-    if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.onGrants(reply.grants, this.name);
+  observe({ serverTime, storedLimit, otherLimit, grants }: Reply, sent: Instant): void {
+    this.batchers.serverClock.observe(sent, serverTime);
+    this.limit = storedLimit ?? this.call.limit;
+    if (otherLimit !== undefined && this.otherLimit === undefined) {
+      this.otherLimit = otherLimit;
+      telemetry.mismatch.publish({ name: this.name, limit: this.call.limit, otherLimit });
+      this.#onOtherLimit?.(otherLimit);
+    }
+    if (grants.length > 0) this.client.onGrants(grants, this.name);
   }
 
   onReplyLost(): void {
@@ -237,11 +241,6 @@ export class SemaphoreLink implements Owner {
       link.isFailing = true;
       link.scheduleTry();
     }
-  }
-
-  /** `stored`: by `setLimit`, if it was. */
-  noteLimit(stored: number | undefined): void {
-    this.limit = stored ?? this.call.limit;
   }
 
   /** `what`: the verb of the failed call. */
@@ -257,14 +256,6 @@ export class SemaphoreLink implements Owner {
   onceOtherLimit(listener: (otherLimit: number) => void): void {
     if (this.otherLimit === undefined) this.#onOtherLimit = listener;
     else listener(this.otherLimit);
-  }
-
-  #noteOtherLimit(otherLimit: number): void {
-    if (this.otherLimit !== undefined) return;
-    this.otherLimit = otherLimit;
-    const { name, call } = this;
-    telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
-    this.#onOtherLimit?.(otherLimit);
   }
 
   /**
