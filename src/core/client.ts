@@ -163,7 +163,8 @@ export class Client implements port.GrantListener {
   }
 
   onTurn(turn: port.PushedTurn, name: string): void {
-    this.find(name, turn.id)?.onTurn?.(turn);
+    const permit = this.find(name, turn.id);
+    if (permit?.isPending === true) permit.link.tryAt(turn.at);
   }
 
   onHealth(healthy: boolean): void {

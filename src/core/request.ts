@@ -187,11 +187,6 @@ export class Request extends Lease implements port.TicketRequest {
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
-  /** A message says that the rate will allow it. */
-  onTurn({ at }: port.PushedTurn): void {
-    if (this.isPending) this.link.tryAt(at);
-  }
-
   #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
       this.#onError(new Error('the grant arrived after its lease had expired'));
