@@ -44,7 +44,7 @@ export function acquireTogether(
   };
   // An error is of no semaphore alone: none is asked for again by itself.
   const host = { clock, isRetryable: () => true };
-  // A call of its own, behind the releases that were made before in the same turn.
+  // In a separate call, behind the releases that were made before in the same turn.
   const batcher = new Batcher(operation, host, callTimeoutMs);
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
   return requests.map(({ outcome }) => outcome);
