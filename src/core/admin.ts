@@ -10,8 +10,7 @@ import type { SemaphoreLink } from './semaphore-link.js';
 type Change = 'setLimit' | 'setRate' | 'setGroupLimit' | 'addPermits' | 'adopt' | 'revoke';
 type Method<M extends Change> = Required<port.Backend>[M];
 type Fields = { [M in Change]: Omit<Parameters<Method<M>>[0], keyof port.ChangeCall> };
-type Replies = { [M in Change]: Awaited<ReturnType<Method<M>>> };
-type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => Promise<Replies[M]> };
+type Changes = { [M in Change]?: (call: port.ChangeCall & Fields[M]) => ReturnType<Method<M>> };
 
 /**
  * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
@@ -84,13 +83,13 @@ export class Admin {
     const reply = await this.#retried('inspecting', () =>
       this.#link.backend.inspect({ ...this.#link.call, rate, budgets, groupLimit }),
     );
-    this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
+    this.#link.limit = reply.limitFrom === 'setLimit' ? reply.limit : this.#link.call.limit;
     return reply;
   }
 
   /** The server does nothing after `notAfter`: by then its caller has an error. */
   async #change<M extends Change>(method: M, what: string, fields: Fields[M]) {
-    const { call, client, clock, callTimeoutMs, serverClock, key, name } = this.#link;
+    const { call, client, clock, callTimeoutMs, batchers, key, name } = this.#link;
     const backend: Changes = client.backend;
     const change = backend[method]?.bind(backend);
     if (change === undefined) {
@@ -103,7 +102,7 @@ export class Admin {
     const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
       const sent = instant(clock);
-      const notAfter = serverClock.latestIn(Math.max(over - sent.monotonic, 0));
+      const notAfter = batchers.serverClock.latestIn(Math.max(over - sent.monotonic, 0));
       const reply = await change({ ...call, notAfter, ...fields });
       this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known

@@ -54,8 +54,8 @@ export interface Share<O, I> {
 /** One of the calls of the backend's port. */
 export interface Operation<O, I, R> {
   readonly name: string;
-  /** Most ids in a call for several semaphores. */
-  readonly mostIds: number;
+  /** Most ids in a call for several semaphores. Left out: `MOST_IDS`. */
+  readonly mostIds?: number;
   /**
    * How many ids the items count as in a call for several semaphores. Left out: an item is an id.
    */
@@ -151,6 +151,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #sendNext(sent: Instant): void {
     const call = this.#newCall(sent, true);
     const bundles = this.#gathered;
+    const { mostIds = MOST_IDS } = this.#operation;
     let shares: Share<O, I>[] = NONE;
     this.#gathered = NONE;
     let ids = 0;
@@ -161,7 +162,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       // A semaphore that leaves alone takes no room from its neighbours.
       const isAlone = this.#alone.has(owner);
       const weight = isAlone ? 0 : (this.#operation.weightOf?.(items) ?? items.length);
-      if (shares.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
+      if (shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
       ids += weight;
       taken += 1;
       const own = isAlone ? this.#newCall(sent, false) : call;
@@ -293,8 +294,7 @@ function added<T>(list: T[], one: T): T[] {
 
 /** The items that travel in `call`. */
 function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
-  const first = items[0];
+  if (items.length > 1) return items.filter((item) => item.joinCall(call));
   // Mostly one, and it is wanted: no other list is made.
-  if (items.length === 1 && first?.joinCall(call) === true) return items;
-  return items.length === 1 ? NONE : items.filter((item) => item.joinCall(call));
+  return items[0]?.joinCall(call) === true ? items : NONE;
 }

@@ -158,11 +158,13 @@ export class Client implements port.GrantListener {
   }
 
   onEnded(ended: readonly port.EndedTicket[], name: string): void {
-    for (const { id } of ended) this.find(name, id)?.onReportedGone?.();
+    // Any program may send a message: an extension shows whether it is true.
+    for (const { id } of ended) this.find(name, id)?.renew?.();
   }
 
   onTurn(turn: port.PushedTurn, name: string): void {
-    this.find(name, turn.id)?.onTurn?.(turn);
+    const permit = this.find(name, turn.id);
+    if (permit?.isPending === true) permit.link.tryAt(turn.at);
   }
 
   onHealth(healthy: boolean): void {
@@ -189,29 +191,22 @@ export class Client implements port.GrantListener {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays(call: port.Call): void {
+  searchStrays({ key, limit }: port.Call): void {
+    const search = async (): Promise<void> => {
+      await new Promise<void>((resolve) => this.clock.schedule(resolve, SEARCH_PAUSE_MS, false));
+      const inspecting = this.backend.inspect({ key, limit });
+      const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
+      for (const { id } of [...found.holders, ...found.waiters])
+        if (this.find(key.name, id) === undefined) this.#giveBack(key.name, id);
+    };
     // After a search that fails each stray shows when it is granted, too.
-    this.#searched = this.#searched
-      .then(() => this.#search(call))
-      .catch(() => undefined)
-      .then(
-        () => new Promise((resolve) => void this.clock.schedule(resolve, SEARCH_PAUSE_MS, false)),
-      );
-  }
-
-  async #search({ key, limit }: port.Call): Promise<void> {
-    const { name } = key;
-    const inspecting = this.backend.inspect({ key, limit });
-    const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
-    for (const { id } of [...found.holders, ...found.waiters])
-      if (this.find(name, id) === undefined) this.#giveBack(name, id);
+    this.#searched = this.#searched.then(search).catch(() => undefined);
   }
 
   /** Ids of adopted tickets were not made here. */
   #giveBack(name: string, id: string): void {
-    const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.name || number > this.#lastNumber) return;
-    if (id === ticketId(client, number, permits))
-      this.semaphores.of(name)[0]?.releases.giveBack(id);
+    const { number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
+    const isOwn = number <= this.#lastNumber && id === ticketId(this.name, number, permits);
+    if (isOwn) this.semaphores.of(name)[0]?.releases.giveBack(id);
   }
 }

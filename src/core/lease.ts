@@ -28,18 +28,6 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-/** Hears of the end of a lease, and of its extensions. */
-export interface LeaseObserver {
-  onLost(error: HandleLostError): void;
-  /** Its release has ended. */
-  onReleased(): void;
-  /**
-   * An extension was confirmed. From the first extension on the observer may be held by a WeakRef,
-   * if only its own holder would miss it.
-   */
-  onExtended(): void;
-}
-
 /**
  * One held ticket and for how long it is valid. That time counts from the moment before the last
  * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
@@ -55,14 +43,12 @@ export class Lease extends Release {
   #dueAt = Infinity;
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
-  #window: ValidityWindow | undefined;
+  #window!: ValidityWindow;
   /** The call of its last extension, until that is answered; `gathering`: it has not left yet. */
   #extension: Call | 'gathering' | undefined;
   /** How many extensions failed in a row. */
   #failures = 0;
   #callers: Caller[] | undefined;
-  /** A message says that its ticket is gone: the next extension shows whether that is true. */
-  #isReportedGone = false;
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
   #lostAt = 0;
@@ -70,7 +56,6 @@ export class Lease extends Release {
   #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
-  observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: Ticket, window: ValidityWindow, isClaimed: boolean): boolean {
@@ -125,7 +110,6 @@ export class Lease extends Release {
 
   /** By the extensions of this thread. */
   #leftHere(now?: number): number {
-    if (this.#window === undefined) return 0;
     return validityLeft(this.#window.from, this.#window.duration, this.link.clock, now);
   }
 
@@ -180,12 +164,12 @@ export class Lease extends Release {
     const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (this.#extension === undefined && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
-      this.#getObserver()?.onExtended();
+      this.getObserver()?.onExtended();
     this.#setBeat(now, remaining);
   }
 
   renew(): void {
-    if (this.#extension === 'gathering') return;
+    if (this.stage !== 'held' || this.#extension === 'gathering') return;
     this.#extension = 'gathering';
     this.link.batchers.renewals.add(this.link.toExtend, this);
   }
@@ -197,11 +181,10 @@ export class Lease extends Release {
   async extend(): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.extend())) return;
     if (this.stage !== 'held') throw this.lossError();
-    const extended = new Promise<void>((resolve, reject) => {
+    this.renew();
+    await new Promise<void>((resolve, reject) => {
       (this.#callers ??= []).push({ from: Infinity, resolve, reject });
     });
-    this.renew();
-    await extended;
   }
 
   override joinCall(call: Call): boolean {
@@ -214,12 +197,10 @@ export class Lease extends Release {
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'string') return super.answer(verdict, call);
     if (this.#extension === call) this.#extension = undefined;
-    // Under its id there may be another ticket by now, which has no holder.
-    const mayBeAnother = this.#isReportedGone && verdict === 'missing';
-    this.#isReportedGone = false;
     if (verdict === 'extended') return this.#onExtended(call);
     this.lose(verdict);
-    if (mayBeAnother) this.withdraw();
+    // Under its id there may be another ticket by now, which has no holder.
+    if (verdict === 'missing' && this.stage === 'over') this.withdraw();
   }
 
   #onExtended(call: Call): void {
@@ -233,10 +214,10 @@ export class Lease extends Release {
     // A late reply never shortens the validity.
     if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
       this.#window = { from: call.sent, duration: ttl };
-    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
+    telemetry.extend.publish({ name: this.name, id: this.id, error: undefined });
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= link.keep?.(this);
-    this.#getObserver()?.onExtended();
+    this.getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.#dueAt = call.sent.monotonic + link.extendEvery;
     this.#setBeat(link.clock.monotonic(), this.remaining);
@@ -249,8 +230,8 @@ export class Lease extends Release {
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
     if (this.#extension === call) this.#extension = undefined;
-    const { clock, options, client } = this.link;
-    if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
+    const { clock, options, client, name } = this.link;
+    telemetry.extend.publish({ name, id: this.id, error: safeCause(error) });
     if (this.stage !== 'held') return;
     const pause = backoffDelay(options.retry, this.#failures, randomBy(clock));
     this.#failures += 1;
@@ -280,10 +261,9 @@ export class Lease extends Release {
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    const heldFor = this.#lostAt - this.heldSince;
-    telemetry.lost.publish({ name, id: this.id, reason, heldFor });
+    telemetry.lost.publish({ name, id: this.id, reason, heldFor: this.#lostAt - this.heldSince });
     // A holder that has stopped gets no notice of a loss that was found a moment ago.
-    const notify = () => this.#isGivenBack || this.#getObserver()?.onLost(error);
+    const notify = () => this.#isGivenBack || this.getObserver()?.onLost(error);
     if (isHeardNow) notify();
     else process.nextTick(notify);
   }
@@ -330,27 +310,13 @@ export class Lease extends Release {
     telemetry.drop.publish({ name: this.name, id: this.id });
   }
 
-  #getObserver(): LeaseObserver | undefined {
-    return this.observer instanceof WeakRef ? this.observer.deref() : this.observer;
-  }
-
-  protected override onReleased(): void {
-    this.#getObserver()?.onReleased();
-  }
-
   /**
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
   takeGrant({ fencingToken }: PushedGrant): void {
-    if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
-  }
-
-  /** Any program may send a message: an extension shows whether it is true. */
-  onReportedGone(): void {
-    if (this.stage !== 'held' || this.#isReportedGone) return;
-    this.#isReportedGone = true;
-    this.renew();
+    // Any program may send a message: an extension shows whether it is true.
+    if (fencingToken > this.fencingToken) this.renew();
   }
 
   /** `since`: when the request was made. Undefined: the ticket was adopted. */
@@ -359,10 +325,6 @@ export class Lease extends Release {
     const { name, id, slots, fencingToken } = this;
     const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
-  }
-
-  #publishExtend(error: unknown): void {
-    telemetry.extend.publish({ name: this.name, id: this.id, error: safeCause(error) });
   }
 
   #publishRelease(ended: Promise<boolean>): void {
@@ -381,7 +343,7 @@ export class Lease extends Release {
   #overrun(): number {
     const { clock } = this.link;
     const reason = this.loss?.reason ?? 'expired';
-    if (reason === 'closed' || this.#window === undefined) return 0;
+    if (reason === 'closed') return 0;
     if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
     return Math.max(0, elapsedSince(this.#window.from, clock) - this.#window.duration);
   }

@@ -1,6 +1,6 @@
 import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
-import { Batcher, type Call, type Item, MOST_IDS, type Operation, type Share } from './batcher.js';
+import { Batcher, type Call, type Item, type Operation, type Share } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import type { Release } from './release.js';
@@ -17,7 +17,6 @@ export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 export type Verdict = port.AcquireVerdict | ExtendVerdict | boolean;
 
 type AcquireShare = Share<SemaphoreLink, Request>;
-type ExtendShare = Share<SemaphoreLink, Lease>;
 
 /** The batchers of the semaphores of one lane whose calls have the same time limit. */
 export interface Batchers {
@@ -40,7 +39,6 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
   const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
     name: 'acquire',
-    mostIds: MOST_IDS,
     weightOf: (items) => items.reduce(addWeight, 0),
     run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
@@ -54,7 +52,6 @@ export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   };
   const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
     name: 'release',
-    mostIds: MOST_IDS,
     run: (shares) => backend.release(shares.map(releaseCall)),
     deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
   };
@@ -73,11 +70,10 @@ function answering<I extends Item<V>, R extends port.Reply, V>(
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
-    for (let i = 0; i < items.length; i += 1) {
-      const item = items[i];
-      const verdict = item && verdictOf(reply, i, item);
+    for (let item = items[0], i = 0; item !== undefined; item = items[++i]) {
+      const verdict = verdictOf(reply, i, item);
       if (verdict === undefined) throw new Error('the backend gave no verdict');
-      item?.answer(verdict, call);
+      item.answer(verdict, call);
     }
   };
 }
@@ -98,9 +94,9 @@ function extended(reply: port.ExtendReply, index: number, { id }: Lease): Extend
   return reply.revoked?.includes(id) === true ? 'revoked' : 'missing';
 }
 
-function extendCall({ owner: { call, options }, items }: ExtendShare): port.ExtendCall {
+function extendCall({ owner, items }: Share<SemaphoreLink, Lease>): port.ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
-  return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
+  return { ...owner.call, ttl: owner.options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
 function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {
@@ -118,7 +114,7 @@ export function acquireCalls(
   now: number,
   callTimeoutMs: number,
 ): port.AcquireCall[] {
-  const serverNow = shares[0]?.owner.serverClock.latestIn(0);
+  const serverNow = shares[0]?.owner.batchers.serverClock.latestIn(0);
   const calls = Array<port.AcquireCall>(shares.length);
   // By index and field by field: an iterator and a spread cost more on this path.
   for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {

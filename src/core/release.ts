@@ -1,6 +1,6 @@
 import type { Costs } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
-import { BackendError } from '../errors.js';
+import { BackendError, type HandleLostError } from '../errors.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { randomBy } from '../time/clock.js';
@@ -138,6 +138,18 @@ export class Releases {
   }
 }
 
+/** Hears of the end of a lease, and of its extensions. */
+export interface PermitObserver {
+  onLost(error: HandleLostError): void;
+  /** Its release has ended. */
+  onReleased(): void;
+  /**
+   * An extension was confirmed. From the first extension on the observer may be held by a WeakRef,
+   * if only its own holder would miss it.
+   */
+  onExtended(): void;
+}
+
 /** Where a permit is in its life. */
 export type Stage =
   /** A request: its next call is gathering or under way. */
@@ -167,8 +179,9 @@ export class Release implements Item<never> {
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   deadline: number = Infinity;
-  /** How many release calls have carried it. */
-  #tries = 0;
+  observer: PermitObserver | WeakRef<PermitObserver> | undefined;
+  /** How many calls have carried it since it was made, or is given back; extensions left out. */
+  protected attempts = 0;
   /** Monotonic time at which its lease is over, as its holder knows it; once it is given back. */
   #leaseEnd = -Infinity;
   #settle: ((outcome: boolean | Promise<never>) => void) | undefined;
@@ -189,7 +202,7 @@ export class Release implements Item<never> {
   protected giveBack(now: number, remaining: number): Promise<boolean> {
     if (remaining <= 0) {
       this.withdraw();
-      queueMicrotask(() => this.onReleased());
+      queueMicrotask(() => this.getObserver()?.onReleased());
       return Promise.resolve(false);
     }
     return new Promise((resolve) => {
@@ -202,19 +215,20 @@ export class Release implements Item<never> {
 
   #begin(now: number, remaining: number): void {
     this.stage = 'leaving';
+    this.attempts = 0;
     this.lastError = undefined;
     this.#leaseEnd = now + remaining;
     this.link.releases.start(this);
   }
 
   joinCall(_call: Call): boolean {
-    this.#tries += 1;
+    this.attempts += 1;
     return true;
   }
 
   /** A try whose outcome is unknown may have released it, and then the next try finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
-    const mayHave = this.#tries > 1 && this.link.clock.monotonic() < this.#leaseEnd;
+    const mayHave = this.attempts > 1 && this.link.clock.monotonic() < this.#leaseEnd;
     this.#end(isReleased === true || mayHave);
     this.link.releases.onWorked();
   }
@@ -273,12 +287,13 @@ export class Release implements Item<never> {
     this.#settle = undefined;
     this.deadline = Infinity;
     this.link.onAnswered();
-    this.onReleased();
+    this.getObserver()?.onReleased();
     settle(typeof outcome === 'boolean' ? outcome : Promise.reject(outcome));
   }
 
-  /** Its release has ended. */
-  protected onReleased(): void {}
+  protected getObserver(): PermitObserver | undefined {
+    return this.observer instanceof WeakRef ? this.observer.deref() : this.observer;
+  }
 
   #error(what: string): BackendError {
     const { key, name } = this.link;

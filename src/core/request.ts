@@ -17,9 +17,6 @@ const SLOW_CALL_MS = 50;
 /** `onWaiting` is called at most that often, in milliseconds. */
 const REPORT_EVERY_MS = 1000;
 
-/** Without `timeout` it is one try, whose refusal is no error. */
-export type AcquireParams = ResolvedRequest;
-
 /**
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
@@ -34,20 +31,18 @@ export class Request extends Lease implements port.TicketRequest {
   readonly #timeout: number | undefined;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #forgetSignal: (() => void) | undefined;
-  #onWaiting: AcquireParams['onWaiting'];
+  #onWaiting: ResolvedRequest['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
-  /** How many acquire calls have carried it. */
-  #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
   #repeats = false;
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
-  #reported: { readonly progress: port.QueueProgress; readonly at: number } | undefined;
+  #reported: (port.QueueProgress & { readonly at: number }) | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
-  constructor(link: SemaphoreLink, params: AcquireParams) {
+  constructor(link: SemaphoreLink, params: ResolvedRequest) {
     super(link, link.client.newId(params.permits));
     const { permits, order, cost, timeout, signal, onWaiting } = params;
     this.stage = 'sent';
@@ -92,10 +87,7 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   override joinCall(call: Call): boolean {
-    if (call.operation !== 'acquire') return super.joinCall(call);
-    if (!this.isPending) return false;
-    this.#attempts += 1;
-    return true;
+    return (call.operation !== 'acquire' || this.isPending) && super.joinCall(call);
   }
 
   override answer(verdict: Verdict, call: Call): void {
@@ -112,9 +104,9 @@ export class Request extends Lease implements port.TicketRequest {
       // A later token: the ticket that is held was lost with the server's data.
       if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
         this.lose('missing');
-      return this.#withdrawUnheld();
-    }
-    if (verdict.kind === 'granted') {
+      // Granted, timed out or aborted: the backend may still hold a ticket or request under its id.
+      if (this.stage !== 'held') this.withdraw();
+    } else if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.refuse();
@@ -136,14 +128,6 @@ export class Request extends Lease implements port.TicketRequest {
     }
   }
 
-  /**
-   * After a call of a request that is decided already: granted, timed out or aborted. The backend
-   * may still hold a ticket or a request under its id.
-   */
-  #withdrawUnheld(): void {
-    if (this.stage !== 'held') this.withdraw();
-  }
-
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'acquire') return super.fail(error, call);
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
@@ -153,8 +137,9 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   #onError(error: unknown): void {
+    if (this.stage === 'held') return;
     // Its call may have run behind its withdrawal, and its reply is lost.
-    if (!this.isPending) return this.#withdrawUnheld();
+    if (!this.isPending) return this.withdraw();
     this.link.isFailing = true;
     this.lastError = error;
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
@@ -165,12 +150,11 @@ export class Request extends Lease implements port.TicketRequest {
   #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
     const now = this.link.clock.monotonic();
-    const { position, waiting } = progress;
     const last = this.#reported;
-    const isNews = last?.progress.position !== position || last.progress.waiting !== waiting;
+    const isNews = last?.position !== progress.position || last.waiting !== progress.waiting;
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
-    this.#reported = { progress, at: now };
+    this.#reported = { ...progress, at: now };
     const heldHere = this.link.heldHere?.permits ?? 0;
     const reported = async (): Promise<void> => onWaiting({ ...progress, heldHere });
     reported().catch((e: unknown) => this.abandon(e ?? new Error('onWaiting threw nothing')));
@@ -181,19 +165,19 @@ export class Request extends Lease implements port.TicketRequest {
     // may have ended it.
     if (this.stage !== 'waiting') return;
     if (this.#repeats) return this.ask();
-    if (this.#attempts === 1 && telemetry.wait.hasSubscribers) {
-      telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
-    }
+    const { name, id, permits } = this;
+    if (this.attempts === 1) telemetry.wait.publish({ name, id, permits });
     if (this.isPending) this.link.client.add(this.link);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
   override takeGrant(grant: port.PushedGrant): void {
     if (!this.isPending) return super.takeGrant(grant);
-    const { client, serverClock } = this.link;
+    const { client, batchers } = this.link;
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
-    const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, this.ttl));
+    const most = Math.min(CLAIM_TIME_MS, this.ttl);
+    const window = batchers.serverClock.validityUntil(grant.expiresAt, most);
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.askAgain(true);
@@ -203,26 +187,20 @@ export class Request extends Lease implements port.TicketRequest {
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
-  /** A message says that the rate will allow it. */
-  onTurn({ at }: port.PushedTurn): void {
-    if (this.isPending) this.link.tryAt(at);
-  }
-
   #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
       this.#onError(new Error('the grant arrived after its lease had expired'));
       return this.link.scheduleTry();
     }
-    this.#settle();
-    this.link.onRequestEnded(true);
-    this.publishGrant(this.started, this.#attempts);
+    this.#end();
+    this.publishGrant(this.started, this.attempts);
     this.#settleOutcome(this);
   }
 
   /** No permit is free. */
   refuse(): void {
     if (!this.isPending) return;
-    if (this.#timeout !== undefined) return this.abandon(this.#timeoutError(), this.#attempts);
+    if (this.#timeout !== undefined) return this.abandon(this.#timeoutError(), this.attempts);
     this.#end();
     this.#settleOutcome(undefined);
   }
@@ -240,23 +218,20 @@ export class Request extends Lease implements port.TicketRequest {
     if (!this.isPending) return;
     this.#end();
     this.#settleOutcome(Promise.reject(reason));
-    if (this.#attempts > refused) this.withdraw();
+    if (this.attempts > refused) this.withdraw();
   }
 
+  /** It is granted, or over. */
   #end(): void {
-    this.stage = 'over';
-    this.#settle();
-    this.link.forget(this);
-    this.link.onRequestEnded(false);
-  }
-
-  #settle(): void {
+    if (this.isPending) this.stage = 'over';
     this.#forgetSignal?.();
     this.#forgetSignal = undefined;
     this.#onWaiting = undefined;
     this.#reported = undefined;
     this.deadline = Infinity;
     this.link.onAnswered();
+    if (this.stage === 'over') this.link.forget(this);
+    this.link.onRequestEnded(this.stage === 'held');
   }
 
   #timeoutError(): Error {
@@ -265,7 +240,7 @@ export class Request extends Lease implements port.TicketRequest {
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return this.link.failure('acquiring', trouble);
-    const tried = { timeout, waited: now - this.started, attempts: this.#attempts };
+    const tried = { timeout, waited: now - this.started, attempts: this.attempts };
     return new AcquireTimeoutError({ name, ...tried, limit, heldHere }, trouble);
   }
 
@@ -273,7 +248,7 @@ export class Request extends Lease implements port.TicketRequest {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isNew = this.#attempts > 0 && this.arrival === undefined;
+    const isNew = this.attempts > 0 && this.arrival === undefined;
     const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
     return isSilent ? new CallTimeoutError(waited) : undefined;
   }

@@ -3,7 +3,7 @@ import { BackendError } from '../errors.js';
 import { type Clock, randomBy } from '../time/clock.js';
 import { onceAborted } from './abort-fanout.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
-import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
+import { awaitAtMost, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** What a call is about: a semaphore, or a backend as a whole. */
 export interface RetrySubject {
@@ -30,35 +30,31 @@ export async function retryUntilDeadline<R>(
 ): Promise<R> {
   const deadline = clock.monotonic() + callTimeoutMs;
   let lastError: unknown;
-  for (let round = 0; ; round += 1) {
-    const left = deadline - clock.monotonic();
+  let left = callTimeoutMs;
+  for (let round = 0; left > 0; round += 1) {
     try {
-      if (left <= 0) throw lastError;
       return await withTimeout(clock, left, call());
     } catch (error) {
+      const isSilent = error instanceof CallTimeoutError;
       // The error of an earlier try says more than the silence at the end.
-      if (lastError === undefined || !(error instanceof CallTimeoutError)) lastError = error;
-      const over = error instanceof CallTimeoutError || left <= 0;
-      if (over || !client.isRetryable(error))
-        throw new BackendError(`${what} failed`, lastError, key);
+      if (lastError === undefined || !isSilent) lastError = error;
+      if (isSilent || !client.isRetryable(error)) break;
     }
-    const rest = deadline - clock.monotonic();
     const delay = backoffDelay(options.retry, round, randomBy(clock));
-    await pause(clock, Math.max(0, Math.min(delay, rest)), signal);
-    signal?.throwIfAborted();
+    await pause(clock, Math.max(0, Math.min(delay, deadline - clock.monotonic())), signal);
+    left = deadline - clock.monotonic();
   }
+  throw new BackendError(`${what} failed`, lastError, key);
 }
 
 /** Over at once when the signal aborts. */
 async function pause(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted === true) return;
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      timer.cancel();
-      forget?.();
-      resolve();
-    };
-    const timer = clock.schedule(end, delay, true);
-    const forget = signal && onceAborted(signal, end);
+  signal?.throwIfAborted();
+  let forget: (() => void) | undefined;
+  const aborted = new Promise<void>((resolve) => {
+    forget = signal && onceAborted(signal, resolve);
   });
+  await awaitAtMost(clock, delay, aborted);
+  forget?.();
+  signal?.throwIfAborted();
 }

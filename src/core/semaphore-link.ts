@@ -1,20 +1,19 @@
 import type { Backend, Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { BackendError, ClosedError, type HeldHere } from '../errors.js';
-import type { ResolvedOptions } from '../arguments/resolve.js';
+import type { ResolvedOptions, ResolvedRequest } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { type Clock, type Instant, nextTick, randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
-import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { Admin } from './admin.js';
 import type { Owner, Share } from './batcher.js';
 import { Client } from './client.js';
 import { type Batchers, batchersOf } from './operations.js';
 import { type Release, Releases } from './release.js';
-import { type AcquireParams, Request } from './request.js';
+import { Request } from './request.js';
 import type { Lease } from './lease.js';
 
 /** How long one call may take before it counts as failed, in milliseconds, or the ttl if less. */
@@ -77,7 +76,6 @@ export class SemaphoreLink implements Owner {
   readonly name: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
-  readonly serverClock: ServerClock;
   /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
   /** Between two extensions of a lease, in milliseconds. */
@@ -88,7 +86,7 @@ export class SemaphoreLink implements Owner {
   readonly toExtend: Share<SemaphoreLink, Lease> = { owner: this, items: [] };
   readonly toRelease: Share<SemaphoreLink, Release> = { owner: this, items: [] };
   readonly releases: Releases;
-  readonly admin: Admin;
+  readonly admin: Admin = new Admin(this);
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
   /** Requests, leases and releases, until no reply or message about them matters. */
@@ -105,7 +103,7 @@ export class SemaphoreLink implements Owner {
   askAgainAt: number | undefined = undefined;
   /** That time is a turn, until which the process's waiter lease lasts. */
   isTurn = false;
-  /** The limit that counts, as of the last reply. Written here alone. */
+  /** The limit that counts, as of the last reply: the limit that is stored, else its own. */
   limit: number;
   /** Of another process, while none is stored: the first that was seen is news. */
   otherLimit: number | undefined;
@@ -148,14 +146,12 @@ export class SemaphoreLink implements Owner {
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     const make = () => batchersOf(client, callTimeoutMs);
     this.batchers = client.batchers.one(`${callTimeoutMs} ${this.lane}`, make);
-    this.serverClock = this.batchers.serverClock;
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
     this.#nextTry = new Wakeup(clock, true, () => this.tryAgain());
-    this.admin = new Admin(this);
     client.semaphores.add(key.name, this);
   }
 
@@ -170,7 +166,7 @@ export class SemaphoreLink implements Owner {
   }
 
   /** Undefined when it was refused, which is an answer to `tryAcquire`. */
-  acquire(params: AcquireParams): Promise<Lease | undefined> {
+  acquire(params: ResolvedRequest): Promise<Lease | undefined> {
     const request = new Request(this, params);
     try {
       // A telemetry subscriber may have ended it.
@@ -212,13 +208,13 @@ export class SemaphoreLink implements Owner {
    * none.
    */
   get heldHere(): HeldHere | undefined {
-    const links = this.client.semaphores.of(this.name).filter((link) => link.#held > 0);
-    const since = Math.min(...links.map((link) => link.#oldest?.heldSince ?? Infinity));
-    const link = links.find((each) => each.#oldest?.heldSince === since);
-    if (link === undefined) return undefined;
-    const permits = links.reduce((sum, each) => sum + each.#held, 0);
-    const { limit, options } = link;
-    return { permits, limit, heldFor: this.clock.monotonic() - since, label: options.label };
+    const held = this.client.semaphores.of(this.name).flatMap((link) => link.#oldest ?? []);
+    const [oldest] = held.toSorted((a, b) => (a.heldSince ?? 0) - (b.heldSince ?? 0));
+    if (oldest?.heldSince === undefined) return undefined;
+    const permits = held.reduce((sum, { link }) => sum + link.#held, 0);
+    const { limit, options } = oldest.link;
+    const heldFor = this.clock.monotonic() - oldest.heldSince;
+    return { permits, limit, heldFor, label: options.label };
   }
 
   /** `change`: how many permits are held from now on, or are held no more. */
@@ -229,11 +225,15 @@ export class SemaphoreLink implements Owner {
     this.endDrain?.();
   }
 
-  observe(reply: Reply, sent: Instant): void {
-    this.serverClock.observe(sent, reply.serverTime);
-    this.noteLimit(reply.storedLimit);
-    if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.client.onGrants(reply.grants, this.name);
+  observe({ serverTime, storedLimit, otherLimit, grants }: Reply, sent: Instant): void {
+    this.batchers.serverClock.observe(sent, serverTime);
+    this.limit = storedLimit ?? this.call.limit;
+    if (otherLimit !== undefined && this.otherLimit === undefined) {
+      this.otherLimit = otherLimit;
+      telemetry.mismatch.publish({ name: this.name, limit: this.call.limit, otherLimit });
+      this.#onOtherLimit?.(otherLimit);
+    }
+    if (grants.length > 0) this.client.onGrants(grants, this.name);
   }
 
   onReplyLost(): void {
@@ -241,11 +241,6 @@ export class SemaphoreLink implements Owner {
       link.isFailing = true;
       link.scheduleTry();
     }
-  }
-
-  /** `stored`: by `setLimit`, if it was. */
-  noteLimit(stored: number | undefined): void {
-    this.limit = stored ?? this.call.limit;
   }
 
   /** `what`: the verb of the failed call. */
@@ -261,14 +256,6 @@ export class SemaphoreLink implements Owner {
   onceOtherLimit(listener: (otherLimit: number) => void): void {
     if (this.otherLimit === undefined) this.#onOtherLimit = listener;
     else listener(this.otherLimit);
-  }
-
-  #noteOtherLimit(otherLimit: number): void {
-    if (this.otherLimit !== undefined) return;
-    this.otherLimit = otherLimit;
-    const { name, call } = this;
-    telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
-    this.#onOtherLimit?.(otherLimit);
   }
 
   /**
@@ -346,9 +333,8 @@ export class SemaphoreLink implements Owner {
 
   /** The next try comes at that time of the server, or earlier. */
   tryAt(time: number): void {
-    const { clock, serverClock } = this;
-    const now = clock.monotonic();
-    this.#nextTry.wakeBy(now + Math.max(1, serverClock.delayUntil(time)), now);
+    const now = this.clock.monotonic();
+    this.#nextTry.wakeBy(now + Math.max(1, this.batchers.serverClock.delayUntil(time)), now);
   }
 
   #startPause(number: number): void {

@@ -1,14 +1,12 @@
 import type { AcquireReply } from '../backends/backend.js';
 import { Batcher, MOST_IDS, type Operation } from './batcher.js';
-import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
 import { Request } from './request.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
-/** One of them was not free: none was taken. */
-const BUSY = 'busy' as const;
-type Reply = AcquireReply | typeof BUSY;
+/** Null: one of them was not free, and none was taken. */
+type Reply = AcquireReply | null;
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface Wanted {
@@ -29,7 +27,26 @@ export function acquireTogether(
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
-  send(requests, link.client);
+  const callTimeoutMs = Math.min(...requests.map((each) => each.link.callTimeoutMs));
+  const { backend, clock } = link.client;
+  const operation: Operation<SemaphoreLink, Request, Reply> = {
+    name: 'acquire',
+    run: async (shares) => {
+      const calls = acquireCalls(shares, clock.monotonic(), callTimeoutMs);
+      // An aborted request has stayed behind, and then none is asked for.
+      const replies = calls.length === requests.length && (await backend.acquireTogether?.(calls));
+      return replies || shares.map(() => null);
+    },
+    deliver: (share, reply, call) => {
+      if (reply === null) for (const request of share.items) request.refuse();
+      else deliverAcquire(share, reply, call);
+    },
+  };
+  // An error is of no semaphore alone: none is asked for again by itself.
+  const host = { clock, isRetryable: () => true };
+  // In a separate call, behind the releases that were made before in the same turn.
+  const batcher = new Batcher(operation, host, callTimeoutMs);
+  for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
   return requests.map(({ outcome }) => outcome);
 }
 
@@ -44,27 +61,4 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
     return isPlain && isNear;
   };
   return semaphores.size === wanted.length && wanted.every(fits);
-}
-
-/** In a separate call, behind the releases that were made before in the same turn. */
-function send(requests: readonly Request[], { backend, clock }: Client): void {
-  const callTimeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
-  const operation: Operation<SemaphoreLink, Request, Reply> = {
-    name: 'acquire',
-    mostIds: MOST_IDS,
-    run: async (shares) => {
-      const calls = acquireCalls(shares, clock.monotonic(), callTimeoutMs);
-      // An aborted request has stayed behind, and then none is asked for.
-      const replies = calls.length === requests.length && (await backend.acquireTogether?.(calls));
-      return replies || shares.map((): Reply => BUSY);
-    },
-    deliver: (share, reply, call) => {
-      if (reply === BUSY) for (const request of share.items) request.refuse();
-      else deliverAcquire(share, reply, call);
-    },
-  };
-  // An error is of no semaphore alone: none is asked for again by itself.
-  const host = { clock, isRetryable: () => true };
-  const batcher = new Batcher(operation, host, callTimeoutMs);
-  for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
 }

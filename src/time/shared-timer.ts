@@ -111,7 +111,7 @@ export class Wakeup {
   /** Monotonic time; Infinity while it is not set. */
   at: number = Infinity;
   /** It may come from then on, together with others. */
-  from: number = Infinity;
+  from = 0;
   /** For its timer: its index there. -1: it is not set, or about to ring. */
   index = -1;
   /** Whether the process stays alive for it. */
@@ -144,7 +144,6 @@ export class Wakeup {
 
   stop(): void {
     this.at = Infinity;
-    this.from = Infinity;
     this.#timer.remove(this);
   }
 

@@ -71,7 +71,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: abandoned waiters',
     what: 'A request that was given up is not withdrawn',
     file: 'core/request.ts',
-    find: 'if (this.#attempts > refused) this.withdraw();',
+    find: 'if (this.attempts > refused) this.withdraw();',
   },
   {
     name: 'late-grant-kept',
