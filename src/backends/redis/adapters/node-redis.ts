@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../connection.js';
+import type { RedisConnection, SubscriptionEvents } from '../connection.js';
 import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
 import { isSentinel, sentinelSubscription } from './node-redis-sentinel.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
@@ -36,7 +36,6 @@ interface Subscriber {
   unref?(): void;
 }
 
-type Subscribe = (client: Subscriber) => Promise<unknown>;
 type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
 interface Node {
@@ -62,11 +61,8 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);
-  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
-  // chance.
-  const routesWrongly = isCluster(client) && !hasMethods(client, 'destroy');
   return {
-    ...(routesWrongly ? routed(client) : scriptsOf(client)),
+    ...scriptsOf(client),
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
@@ -91,8 +87,6 @@ function isOneConnection(client: object): client is OneConnection {
   return canSubscribe && !isCluster(client) && !isSentinel(client);
 }
 
-type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
-
 /**
  * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal
  * for each, which takes longer than all the rest of a call. A connection that is ready writes at
@@ -101,7 +95,16 @@ type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
 const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
-function scriptsOf(client: NodeRedisClient): Scripts {
+function scriptsOf(client: NodeRedisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
+  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+  // chance.
+  if (isCluster(client) && !hasMethods(client, 'destroy')) {
+    const routed =
+      (command: string): RedisConnection['runBySha'] =>
+      (script, keys, args) =>
+        client.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
+    return { runBySha: routed('EVALSHA'), runByText: routed('EVAL') };
+  }
   const one = isOneConnection(client) && client.options?.keyPrefix === undefined && client;
   return {
     runBySha: (sha1, keys, args) =>
@@ -111,14 +114,6 @@ function scriptsOf(client: NodeRedisClient): Scripts {
     runByText: (script, keys, args) =>
       client.eval(script, { keys: [...keys], arguments: [...args] }),
   };
-}
-
-function routed(cluster: NodeRedisCluster): Scripts {
-  const run =
-    (command: string): Scripts['runBySha'] =>
-    (script, keys, args) =>
-      cluster.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
-  return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }
 
 type Words = readonly string[];
@@ -136,11 +131,8 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
   if (isSentinel(client)) return (...wanted) => sentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
-  return (channel, events) => {
-    const subscribe = (to: Subscriber) =>
-      to.subscribe(channel, (message) => events.onMessage(message));
-    return movingSubscription((onLost) => open(copy, subscribe, onLost), events);
-  };
+  return (channel, events) =>
+    movingSubscription((onLost) => open(copy, channel, events, onLost), events);
 }
 
 function copierOf(client: object): MakeCopy | undefined {
@@ -162,7 +154,12 @@ function isCluster(client: object): client is NodeRedisCluster {
  * mark it as closed, and the socket that comes then would stay open. So a client that is closed
  * while it connects ends once it reports its socket, or that there is none.
  */
-function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
+function open(
+  copy: MakeCopy,
+  channel: string,
+  events: SubscriptionEvents,
+  onLost: () => void,
+): Attempt {
   let client: Subscriber | undefined;
   let [isConnecting, isClosed] = [false, false];
   let setEnded!: () => void;
@@ -199,7 +196,7 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
     client.unref?.();
     isConnecting = true;
     await client.connect().finally(settle);
-    if (!isClosed) await subscribe(client);
+    if (!isClosed) await client.subscribe(channel, (message) => events.onMessage(message));
   };
   return {
     subscribed: connect(),
