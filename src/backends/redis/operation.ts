@@ -31,7 +31,10 @@ export function keysOfAll(calls: readonly Call[]): readonly string[] {
   const first = calls[0];
   // Mostly one: no keys are collected.
   if (first !== undefined && calls.length === 1) return keysOf(first.key);
-  return calls.flatMap(({ key }) => keysOf(key));
+  // `flatMap` costs ten times as much.
+  const keys: string[] = [];
+  for (const { key } of calls) for (const each of keysOf(key)) keys.push(each);
+  return keys;
 }
 
 /**

@@ -35,7 +35,7 @@ export class RedisBackend implements port.Backend {
   readonly #retries = new RetryRule();
   readonly #check: ServerCheck;
   /** Lets a permit count once enough replicas have it, where that is required. */
-  readonly #confirm: Confirm = (_calls, acquire) => acquire();
+  readonly #confirm: Confirm = (_calls, send) => send();
   /**
    * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot
    * by chance alone. Elsewhere all share.

@@ -1,4 +1,3 @@
-import { setTimeout as pass } from 'node:timers/promises';
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 import { type Attempt, isRefusal, movingSubscription } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
@@ -79,7 +78,7 @@ export function sentinelSubscription(
       } catch (error) {
         // Without the right to unsubscribe, the subscription stays until the client is closed.
         if (isRefusal(error)) return;
-        await pass(RETRY_DELAY_MS, undefined, { ref: false });
+        await pass(RETRY_DELAY_MS);
       }
     }
   };
@@ -113,10 +112,14 @@ function echoing(sentinel: NodeRedisSentinel, channel: string, events: Subscript
     await sentinel.eval('return 1', { keys: [], arguments: [] });
     await sentinel.subscribe(channel, hear);
     await sentinel.eval(PUBLISH, { keys: [], arguments: [channel, ECHO] });
-    const silence = pass(RETRY_DELAY_MS, undefined, { ref: false }).then(() => {
+    const silence = pass(RETRY_DELAY_MS).then(() => {
       throw new Error(`no echo within ${RETRY_DELAY_MS} ms`);
     });
     await Promise.race([heard, silence]);
   };
   return { hear, confirm };
+}
+
+function pass(duration: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, duration).unref());
 }

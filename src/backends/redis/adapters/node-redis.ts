@@ -1,4 +1,4 @@
-import type { RedisConnection, SubscriptionEvents } from '../connection.js';
+import type { RedisConnection } from '../connection.js';
 import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
 import { isSentinel, sentinelSubscription } from './node-redis-sentinel.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
@@ -19,7 +19,7 @@ export interface NodeRedisClient {
 }
 
 /** A single client (4, 5, 6), which sends each call over its one connection. */
-interface OneConnection {
+interface OneConnection extends Waitable {
   duplicate(): Subscriber;
   sendCommand(args: string[], options?: object): Promise<unknown>;
   readonly isReady?: boolean;
@@ -36,6 +36,7 @@ interface Subscriber {
   unref?(): void;
 }
 
+type Subscribe = (client: Subscriber) => Promise<unknown>;
 type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
 interface Node {
@@ -66,10 +67,9 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
-    ...(isOneConnection(client) &&
-      hasMethods<Waitable>(client, 'wait', 'on') && {
-        replication: replicationOf(client, ['error', 'reconnecting', 'end']),
-      }),
+    ...(isOneConnection(client) && {
+      replication: replicationOf(client, ['error', 'reconnecting', 'end']),
+    }),
   };
 }
 
@@ -131,8 +131,10 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
   if (isSentinel(client)) return (...wanted) => sentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
-  return (channel, events) =>
-    movingSubscription((onLost) => open(copy, channel, events, onLost), events);
+  return (channel, events) => {
+    const subscribe: Subscribe = (to) => to.subscribe(channel, (text) => events.onMessage(text));
+    return movingSubscription((onLost) => open(copy, subscribe, onLost), events);
+  };
 }
 
 function copierOf(client: object): MakeCopy | undefined {
@@ -154,12 +156,7 @@ function isCluster(client: object): client is NodeRedisCluster {
  * mark it as closed, and the socket that comes then would stay open. So a client that is closed
  * while it connects ends once it reports its socket, or that there is none.
  */
-function open(
-  copy: MakeCopy,
-  channel: string,
-  events: SubscriptionEvents,
-  onLost: () => void,
-): Attempt {
+function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
   let client: Subscriber | undefined;
   let [isConnecting, isClosed] = [false, false];
   let setEnded!: () => void;
@@ -196,7 +193,7 @@ function open(
     client.unref?.();
     isConnecting = true;
     await client.connect().finally(settle);
-    if (!isClosed) await client.subscribe(channel, (message) => events.onMessage(message));
+    if (!isClosed) await subscribe(client);
   };
   return {
     subscribed: connect(),
