@@ -100,9 +100,7 @@ function rowOf(text: string): port.AcquireVerdict | undefined | port.AcquireVerd
 
 function verdictOf(text: string): port.AcquireVerdict | undefined {
   const ticket = ticketOf(text);
-  if (ticket !== undefined) {
-    return { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
-  }
+  if (ticket) return { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
