@@ -99,13 +99,13 @@ function rowOf(text: string): port.AcquireVerdict | undefined | port.AcquireVerd
 }
 
 function verdictOf(text: string): port.AcquireVerdict | undefined {
+  const ticket = ticketOf(text);
+  if (ticket) return { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
   if (/^o[1-9]\d{0,15}$/.test(text)) return { kind: 'over', limit: Number(text.slice(1)) };
-  if (text.startsWith('q')) return queuedOf(text);
-  const ticket = ticketOf(text);
-  return ticket && { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
+  return text.startsWith('q') ? queuedOf(text) : undefined;
 }
 
 const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}),(\d{0,16}))?$/;

@@ -50,14 +50,13 @@ export function overview(
 /** `now|state|cursor|cursor|holders|waiters`, see `inspect.lua`. */
 function pageOf(reply: unknown) {
   const parts = textOf(reply).split('|');
-  const [time = '', state = '', ticketCursor = '', requestCursor = '', ...lists] = parts;
-  const [holders = '', waiters = ''] = lists;
+  const [time = '', state = '', tickets = '', requests = '', holders = '', waiters = ''] = parts;
   if (parts.length !== 6 || !TIME.test(time)) throw new UnexpectedReplyError('inspect', reply);
   const now = milliseconds(time);
   return {
     now,
     state,
-    cursors: [ticketCursor, requestCursor],
+    cursors: [tickets, requests],
     holders: list(holders).map((line) => holderOf(line, now)),
     waiters: list(waiters).map(waiterOf),
   };

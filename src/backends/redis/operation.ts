@@ -22,8 +22,8 @@ export interface Operation<C extends Call, R> {
 export interface Answer extends Reply {
   /** What the operation says. */
   readonly body: string;
-  readonly askAgainAt: number | undefined;
-  readonly isTurn: boolean;
+  readonly askAgainAt?: number | undefined;
+  readonly isTurn?: boolean;
 }
 
 /** The keys of one script call. */
@@ -31,7 +31,10 @@ export function keysOfAll(calls: readonly Call[]): readonly string[] {
   const first = calls[0];
   // Mostly one: no keys are collected.
   if (first !== undefined && calls.length === 1) return keysOf(first.key);
-  return calls.flatMap(({ key }) => keysOf(key));
+  // `flatMap` costs ten times as much.
+  const keys: string[] = [];
+  for (const { key } of calls) for (const each of keysOf(key)) keys.push(each);
+  return keys;
 }
 
 /**
@@ -85,24 +88,17 @@ const NO_GRANTS: readonly PushedGrant[] = [];
 
 /** `body`, or `body/limit/grants/time to ask again`; mostly the body alone. */
 function answerOf(text: string, serverTime: number): Answer | undefined {
-  const plain: Answer = {
-    body: text,
-    serverTime,
-    grants: NO_GRANTS,
-    storedLimit: undefined,
-    otherLimit: undefined,
-    askAgainAt: undefined,
-    isTurn: false,
-  };
-  if (!text.includes('/')) return plain;
+  if (!text.includes('/')) return { body: text, serverTime, grants: NO_GRANTS };
   const [body = '', limits = '', granted = '', nearest = ''] = text.split('/');
   // `s` and the stored limit, `o` and that of another caller, or nothing.
   if (!/^(?:[so]\d+)?$/.test(limits)) return undefined;
-  const limit = Number(limits.slice(1));
-  const common = { ...plain, body, grants: list(granted).flatMap(grantsOf) };
-  const isTurn = nearest.startsWith('@');
-  const askAgainAt = nearest === '' ? undefined : milliseconds(nearest.replace('@', ''));
-  if (limits === '') return { ...common, isTurn, askAgainAt };
-  const named = limits.startsWith('s') ? { storedLimit: limit } : { otherLimit: limit };
-  return { ...common, ...named, isTurn, askAgainAt };
+  const limit = limits === '' ? undefined : Number(limits.slice(1));
+  return {
+    body,
+    serverTime,
+    grants: list(granted).flatMap(grantsOf),
+    ...(limits.startsWith('s') ? { storedLimit: limit } : { otherLimit: limit }),
+    askAgainAt: nearest === '' ? undefined : milliseconds(nearest.replace('@', '')),
+    isTurn: nearest.startsWith('@'),
+  };
 }

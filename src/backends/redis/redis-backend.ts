@@ -17,7 +17,7 @@ import { release } from './release.js';
 import { runScript } from './script-runner.js';
 import { ServerCheck } from './server-check.js';
 import { UnexpectedReplyError } from './wire-text.js';
-import { confirmedByReplicas } from './with-replicas.js';
+import { type Confirm, confirmedByReplicas } from './with-replicas.js';
 
 const evictionScript = script('eviction-policy');
 
@@ -34,7 +34,8 @@ export class RedisBackend implements port.Backend {
   readonly #connection: RedisConnection;
   readonly #retries = new RetryRule();
   readonly #check: ServerCheck;
-  readonly #confirm: ReturnType<typeof confirmedByReplicas> | undefined;
+  /** Lets a permit count once enough replicas have it, where that is required. */
+  readonly #confirm: Confirm = (_calls, send) => send();
   /**
    * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot
    * by chance alone. Elsewhere all share.
@@ -56,11 +57,12 @@ export class RedisBackend implements port.Backend {
   readonly adopt: Method<'adopt'> = this.#alone(admin.adopt);
   readonly revoke: Method<'revoke'> = this.#alone(admin.revoke);
   readonly inspect: Method<'inspect'> = (call) => inspect(this.#connection, call);
+  readonly overview: Method<'overview'> = (keys) =>
+    overview(this.#connection, this.laneOf === undefined ? keys : keys.slice(0, 1));
   readonly acquireTogether: Method<'acquireTogether'> = (calls) => {
     const read = (reply: unknown): port.AcquireReply[] | undefined =>
       saysBusy(reply) ? undefined : readReplies(reply, calls, together);
-    const send = () => this.#send(together, calls, read);
-    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
+    return this.#confirm(calls, () => this.#send(together, calls, read));
   };
   readonly listNames: Method<'listNames'> = (...page) => listNames(this.#connection, ...page);
   readonly noteStripes: Method<'noteStripes'> = (...note) => noteStripes(this.#connection, ...note);
@@ -97,14 +99,7 @@ export class RedisBackend implements port.Backend {
   }
 
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    if (this.#confirm === undefined) return this.#run(acquire, calls);
     return this.#confirm(calls, () => this.#run(acquire, calls));
-  }
-
-  async overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
-    // On a cluster two names share a slot by chance alone.
-    const first = this.laneOf === undefined ? keys : keys.slice(0, 1);
-    return first.length === 0 ? [] : overview(this.#connection, first);
   }
 
   /**

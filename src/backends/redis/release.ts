@@ -23,18 +23,13 @@ export const release: Operation<ReleaseCall, ReleaseReply> = {
   read: ({ body, serverTime, grants, storedLimit, otherLimit }, { ids }) => {
     const once = eachOnce(ids);
     if (body.length !== once.length) return undefined;
-    const live = once.map((_id, i) => body[i] === '1');
-    const released = once.length === ids.length ? live : firstLive(ids, once, live);
+    let at = 0;
+    // An id that is named twice is given back once.
+    const released = ids.map((id) => id === once[at] && body[at++] === '1');
     return { serverTime, grants, storedLimit, otherLimit, released };
   },
 };
 
 function eachOnce(ids: readonly string[]): readonly string[] {
   return ids.length === 1 ? ids : [...new Set(ids)];
-}
-
-/** An id that is named twice is given back once. */
-function firstLive(ids: readonly string[], once: readonly string[], live: readonly boolean[]) {
-  const left = new Set(once.filter((_id, i) => live[i] === true));
-  return ids.map((id) => left.delete(id));
 }

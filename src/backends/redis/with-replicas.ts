@@ -1,7 +1,13 @@
-import type { AcquireCall, AcquireReply, ReleaseCall, ReplicaRequirement } from '../backend.js';
+import type {
+  AcquireCall,
+  AcquireReply,
+  AcquireVerdict,
+  ReleaseCall,
+  ReplicaRequirement,
+} from '../backend.js';
 import type { RedisConnection } from './connection.js';
 
-type Confirm = <R extends readonly AcquireReply[] | undefined>(
+export type Confirm = <R extends readonly AcquireReply[] | undefined>(
   calls: readonly AcquireCall[],
   acquire: () => Promise<R>,
 ) => Promise<R>;
@@ -24,18 +30,17 @@ export function confirmedByReplicas(
     try {
       const acknowledged = replication();
       const replies = await acquire();
-      if (!replies?.some(hasGrant)) return replies;
+      if (!replies?.some(({ verdicts }) => verdicts.some(isGranted))) return replies;
       const count = await acknowledged(required.atLeast, required.timeout);
       if (count >= required.atLeast) return replies;
-      const granted = calls.flatMap(({ key, limit, requests }, i) => {
-        const isGranted = (id: string, j: number): boolean =>
-          // An id that was asked for again since is that call's ticket, and may be held.
-          replies[i]?.verdicts[j]?.kind === 'granted' && latest.get(id) === own;
-        const gone = requests.map(({ id }) => id).filter(isGranted);
+      const unconfirmed = calls.flatMap(({ key, limit, requests }, i) => {
+        const granted = requests.filter((_request, j) => isGranted(replies[i]?.verdicts[j]));
+        // An id that was asked for again since is that call's ticket, and may be held.
+        const gone = granted.map(({ id }) => id).filter((id) => latest.get(id) === own);
         // In no client's name: what comes free is pushed to all waiters, here too.
         return gone.length === 0 ? [] : [{ key, limit, client: '', ids: gone }];
       });
-      if (granted.length > 0) await release(granted);
+      await release(unconfirmed);
       const told = `${count} of ${required.atLeast} replicas acknowledged the ticket`;
       const message = `${told} within ${required.timeout} ms; check INFO replication, or lower replicas.atLeast`;
       throw Object.assign(new Error(message), { name: 'TooFewReplicasError' });
@@ -45,6 +50,6 @@ export function confirmedByReplicas(
   };
 }
 
-function hasGrant({ verdicts }: AcquireReply): boolean {
-  return verdicts.some(({ kind }) => kind === 'granted');
+function isGranted(verdict: AcquireVerdict | undefined): boolean {
+  return verdict?.kind === 'granted';
 }

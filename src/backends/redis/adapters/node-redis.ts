@@ -19,7 +19,7 @@ export interface NodeRedisClient {
 }
 
 /** A single client (4, 5, 6), which sends each call over its one connection. */
-interface OneConnection {
+interface OneConnection extends Waitable {
   duplicate(): Subscriber;
   sendCommand(args: string[], options?: object): Promise<unknown>;
   readonly isReady?: boolean;
@@ -62,18 +62,14 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);
-  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
-  // chance.
-  const routesWrongly = isCluster(client) && !hasMethods(client, 'destroy');
   return {
-    ...(routesWrongly ? routed(client) : scriptsOf(client)),
+    ...scriptsOf(client),
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
-    ...(isOneConnection(client) &&
-      hasMethods<Waitable>(client, 'wait', 'on') && {
-        replication: replicationOf(client, ['error', 'reconnecting', 'end']),
-      }),
+    ...(isOneConnection(client) && {
+      replication: replicationOf(client, ['error', 'reconnecting', 'end']),
+    }),
   };
 }
 
@@ -91,8 +87,6 @@ function isOneConnection(client: object): client is OneConnection {
   return canSubscribe && !isCluster(client) && !isSentinel(client);
 }
 
-type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
-
 /**
  * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal
  * for each, which takes longer than all the rest of a call. A connection that is ready writes at
@@ -101,7 +95,16 @@ type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
 const NO_TIMEOUT = { timeout: undefined };
 
 /** Nothing async, and no promise beside the client's own: each call passes here. */
-function scriptsOf(client: NodeRedisClient): Scripts {
+function scriptsOf(client: NodeRedisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
+  // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+  // chance.
+  if (isCluster(client) && !hasMethods(client, 'destroy')) {
+    const routed =
+      (command: string): RedisConnection['runBySha'] =>
+      (script, keys, args) =>
+        client.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
+    return { runBySha: routed('EVALSHA'), runByText: routed('EVAL') };
+  }
   const one = isOneConnection(client) && client.options?.keyPrefix === undefined && client;
   return {
     runBySha: (sha1, keys, args) =>
@@ -111,14 +114,6 @@ function scriptsOf(client: NodeRedisClient): Scripts {
     runByText: (script, keys, args) =>
       client.eval(script, { keys: [...keys], arguments: [...args] }),
   };
-}
-
-function routed(cluster: NodeRedisCluster): Scripts {
-  const run =
-    (command: string): Scripts['runBySha'] =>
-    (script, keys, args) =>
-      cluster.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
-  return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }
 
 type Words = readonly string[];
@@ -137,8 +132,7 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
   return (channel, events) => {
-    const subscribe = (to: Subscriber) =>
-      to.subscribe(channel, (message) => events.onMessage(message));
+    const subscribe: Subscribe = (to) => to.subscribe(channel, (text) => events.onMessage(text));
     return movingSubscription((onLost) => open(copy, subscribe, onLost), events);
   };
 }
