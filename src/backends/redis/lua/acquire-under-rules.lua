@@ -8,7 +8,8 @@ local function read_request(text)
   local id, options, rules = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|([^|]*)|%d*|(.*)$')
   local group, costs = string.match(options or '', '^%d %d+ (%S*) ?(%S*)$')
   id = id or string.match(text, '^%??([^@?|%[][^|]*)$')
-  return { id = id, permits = 1, group = group or '', costs = costs }, rules or ''
+  -- With room for all fields: a table that grows costs as much as a Redis call.
+  return { id = id, permits = 1, group = group or '', costs = costs, prices = nil }, rules or ''
 end
 
 local function grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
@@ -18,7 +19,6 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   if not r.id or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
     return nil
   end
-  -- With room for all fields: a table that grows costs as much as a Redis call.
   local s = {
     now = run.now + 0, groups = key_of(tickets, 'groups'), meters = nil, ends = nil,
     cap = nil, cap_till = nil, cap_is_over = nil, no_cap = nil,

@@ -74,9 +74,18 @@ function order.unblock_all(s)
   end
 end
 
+-- The names of the budgets that count.
+function order.budgets(s)
+  local names = {}
+  for name, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and name ~= '' and name or nil
+  end
+  return names
+end
+
 -- Whether anything beside arrival decides which request is next, or when.
 function order.counts(s)
-  return s.parks or next(s.times) or next(s.meters) and budgets_of(s)[1]
+  return s.parks or next(s.times) or next(s.meters) and order.budgets(s)[1]
 end
 
 -- Begins an order beside that of arrival.

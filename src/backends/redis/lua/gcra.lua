@@ -40,18 +40,10 @@ local function read_rules(s, words, held)
     local m = meter_of(text, s.now)
     s.meters[name] = (m.is_on or not m.interval or m.tat > s.now or held > 0) and m or nil
   end
-  local cap, till = string.match(words, ' cap:(%w+),?(%d*)')
+  local at = string.find(words, ' cap:', 1, true)
+  local cap, till = string.match(words, '^ cap:(%w+),?(%d*)', at or #words + 1)
   s.cap, s.cap_till, s.no_cap = tonumber(cap), till, cap == 'none'
   s.cap_is_over = s.cap and till ~= '' and till + 0 <= s.now
-end
-
--- The names of the budgets that count.
-local function budgets_of(s)
-  local names = {}
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  return names
 end
 
 local function rules_text(s)
@@ -66,16 +58,15 @@ local function rules_text(s)
   return text .. (s.no_cap and ' cap:none' or s.cap and string.format(' cap:%d,', s.cap) .. s.cap_till or '')
 end
 
--- The units of a budget in 'tokens:4000&…', and the number behind these.
-local function units_in(text, name)
-  local _, at = string.find('&' .. text, '&' .. name .. ':', 1, true)
-  return string.match(text, '^(%d+):?(%d*)', at or #text + 1)
-end
-
--- The price of a request for a meter: its permits, or its cost of a budget.
+-- The price of a request for a meter: its permits, or its cost of a budget: 'tokens:4000&…'.
 local function price_of(m, name, r)
-  local price = name == '' and r.permits or units_in(r.costs or '', name) or 0
-  return m.is_on and price + 0 or 0
+  if not r.prices then
+    r.prices = { [''] = r.permits }
+    for budget, units in string.gmatch(r.costs or '', '([^:&]+):(%d+)') do
+      r.prices[budget] = units + 0
+    end
+  end
+  return m.is_on and r.prices[name] or 0
 end
 
 -- The earliest time at which the rate and all budgets can pay for a request: a meter is full, or

@@ -85,7 +85,7 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
   if mark ~= state then
     redis.call('HSET', info, 'state', mark)
   end
-  if string.find(words, ' cap:%d') then
+  if string.find(words, ' cap:', 1, true) then
     count_group(key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)'), '-1')
   end
   return '1'

@@ -26,7 +26,7 @@ local function read_state(s)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
     known[word] = value
   end
-  for priority, time in string.gmatch(more or '', ' (%d):(%d+)') do
+  for priority, time in string.gmatch(known.queue and more or '', ' (%d):(%d+)') do
     s.times[priority + 0] = time + 0
   end
   -- Numbers have 16 digits, always.

@@ -24,7 +24,7 @@ if not late and what == 'cap' then
   s.no_cap = terms == 'none'
   order.use_cap(s, tonumber(terms), '')
 elseif not late then
-  local names, known = budgets_of(s), s.meters[budget]
+  local names, known = order.budgets(s), s.meters[budget]
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then

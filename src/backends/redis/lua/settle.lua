@@ -7,7 +7,7 @@
 local function settle(s, charged, spent)
   for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]
-    local price, due = units_in(charged, name)
+    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
     local change = m and m.is_on and units - (price or 0) or 0
     if change > 0 then
       charge_meter(s, m, change)
