@@ -2,7 +2,7 @@ import type { BudgetState, InspectReply, Policies, Rate, RateState } from './bac
 
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
- * https://brandur.org/rate-limiting), as `rate.lua` has it: one number, the theoretical arrival
+ * https://brandur.org/rate-limiting), as `gcra.lua` has it: one number, the theoretical arrival
  * time, moves on by the interval with each permit. All in microseconds.
  */
 export interface Arrivals {

@@ -146,7 +146,7 @@ function metersOf(state: string): gcra.KnownMeter[] {
   return [...words].map(([, name = gcra.RATE, text = '']) => ({ name, ...meterOf(text) }));
 }
 
-/** `permits,period,burst,until,tat,granted,returned`, see `rate.lua`. */
+/** `permits,period,burst,until,tat,granted,returned`, see `gcra.lua`. */
 const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){3}$/;
 
 function meterOf(text: string): Omit<gcra.KnownMeter, 'name'> {

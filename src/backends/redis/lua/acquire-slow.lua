@@ -1,18 +1,18 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore waiter-leases queue-position close ask-again
+-- include: named-rules semaphore rate waiter-leases queue-position close ask-again
 
 -- The requests of a text, see acquire.lua.
 local function parse(text)
-  local list, kinds, arrivals, orders, max_waiting, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
-  local first, asked = string.byte(text), { kinds = kinds, max_waiting = tonumber(max_waiting), rules = rules or '' }
-  if first == LIST then
-    asked.ids = cjson.decode(list or text)
-    asked.arrivals, asked.orders = cjson.decode(arrivals or '[]'), cjson.decode(orders or '[]')
-  else
-    asked.ids, asked.arrivals, asked.orders = { string.match(list or text, '[^?@]*$') }, { arrivals }, { orders }
+  local list, kinds, arrivals, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
+  local first = string.byte(text)
+  local function items_of(part)
+    return part and (first == LIST and cjson.decode(part) or { part }) or {}
   end
-  asked.kinds = kinds or string.rep(first == TRY and TRIES or WAITS, #asked.ids)
-  return asked
+  local ids = items_of(string.match(list or text, '^[?@]?(.*)$'))
+  return {
+    ids = ids, kinds = kinds or string.rep(first == TRY and TRIES or WAITS, #ids), arrivals = items_of(arrivals),
+    orders = items_of(orders), max_waiting = tonumber(most) or math.huge, rules = rules or '',
+  }
 end
 
 -- `options`: the arguments have '0 1 ' for a request without options.
@@ -26,16 +26,12 @@ end
 -- The rules that the caller was made with count unless others are stored. A call writes so at most
 -- twice in their life.
 local function name_rules(s, text)
-  local named, cap = named_rules(text)
+  local named, cap = rules_to_write(s, text)
   for name, terms in pairs(named) do
-    local known = s.meters[name] or { till = 0 }
-    if not is_fresh(terms, known.text, known.till, math.max(known.period or 0, RATE_LIFE_US), s.now) then
-      local m = rates.use(s, name, terms, '')
-      m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
-    end
+    local m = use_terms(s, name, terms, '')
+    m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
   end
-  cap = not s.no_cap and tonumber(cap)
-  if cap and not (s.cap and is_fresh(cap, s.cap, s.cap_till, RATE_LIFE_US, s.now)) then
+  if cap then
     order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
   end
 end
@@ -73,15 +69,6 @@ local function recall(s, asked, tickets)
   return own
 end
 
--- Whether the queue is full once the requests of dead clients are gone. Requests that the caller
--- left long ago count as dead, too, unless it asks for them again.
-local function is_full(s)
-  if s.max_waiting and s.waiting >= s.max_waiting then
-    leases.renew(s, s.arrived)
-  end
-  return s.max_waiting and s.waiting >= s.max_waiting
-end
-
 -- The verdict on a request that does not wait yet. If a queue waits, the request joins it to find
 -- its turn.
 local function answer(s, id, record, kind, options, own)
@@ -97,12 +84,15 @@ local function answer(s, id, record, kind, options, own)
   if r.permits > most and most > 0 then
     return OVER .. text_of(most)
   end
-  local is_free, stays = fits(s, r) and caps.has_room(s, r), false
+  local is_free = fits(s, r) and has_room(s, r)
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
-  elseif kind ~= TRIES then
-    stays = not is_full(s)
   end
+  if kind ~= TRIES and s.waiting >= s.max_waiting then
+    -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
+    leases.renew(s, s.arrived)
+  end
+  local stays = kind ~= TRIES and s.waiting < s.max_waiting
   local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
   if not is_free and not stays then
     return refusal
@@ -124,13 +114,13 @@ end
 -- requests of dead clients are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
-  s.is_trial = true
+  s.is_trial, s.asks = true, true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
   s.is_trial, s.turn, s.head = false, nil, nil
   close(s, '')
   local r = { permits = 1, group = '' }
-  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and caps.has_room(s, r)
+  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
 end
 
 local function acquire(tickets, info, text, run)
@@ -139,10 +129,9 @@ local function acquire(tickets, info, text, run)
   end
   local asked = parse(text)
   local ids = asked.ids
-  local s, verdicts, waits = open(tickets, info, run, ids), {}, nil
+  local s, verdicts, first = open(tickets, info, run, ids), {}, nil
   s.max_waiting = asked.max_waiting
   if run.late then
-    serve(s)
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
   end
   if asked.rules ~= '' then
@@ -160,16 +149,12 @@ local function acquire(tickets, info, text, run)
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
-    local arrival = string.match(verdicts[i], '^q(%d+)')
-    if arrival and (not waits or arrival < waits.arrival) then
-      waits = { id = id, arrival = arrival }
-    end
-    if arrival and string.sub(asked.kinds, i, i) == ASKS_PROGRESS then
-      verdicts[i] = verdicts[i] .. progress.of(s, id)
+    if string.sub(own[id], 1, 1) == QUEUED then
+      first = first and own[first] <= own[id] and first or id
+      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress.of(s, id) or '')
     end
   end
-  local reply = close(s, table.concat(verdicts, ';'), waits)
-  return waits and reply .. ask_again.time(s, waits.id) or reply
+  return close(s, table.concat(verdicts, ';')) .. (first and ask_again.time(s, first) or '')
 end
 
 return acquire

@@ -6,7 +6,6 @@
 
 -- All permits are held, by tickets of one each. Nil if a key was lost or the id is known.
 local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
-  local life = 'KEYS_LIFE_MS'
   local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
   if waits and redis.call('EXISTS', queue, requests, clients) < 3
     or redis.call('HEXISTS', info, id) == 1
@@ -17,9 +16,9 @@ local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
   redis.call('ZADD', queue, arrival, id)
   redis.call('ZADD', clients, string.format('%d', now_text + WAITER_LEASE_US), string.sub(id, 1, string.find(id, '.', 1, true) - 1))
   if not waits then
-    redis.call('PEXPIRE', queue, life)
-    redis.call('PEXPIRE', requests, life)
-    redis.call('PEXPIRE', clients, life)
+    redis.call('PEXPIRE', queue, 'KEYS_LIFE_MS')
+    redis.call('PEXPIRE', requests, 'KEYS_LIFE_MS')
+    redis.call('PEXPIRE', clients, 'KEYS_LIFE_MS')
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
@@ -81,19 +80,13 @@ end
 
 -- Permits are free, and nothing but 'top' is in use besides.
 local function grant_free(tickets, info, text, run, token, held, top)
-  local first, id, label = string.byte(text), text, run.label
+  local first, ids = string.byte(text), {}
   if first == LIST then
-    local ids = not top and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or {}
+    ids = not top and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or ids
     return ids[1] and #ids <= run.limit - held and grant_many(tickets, info, ids, run, token, held)
-  elseif first == ORDERED then
-    -- Of one permit, with no costs and no rules.
-    local group
-    id, group = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|%d %d+ ([^ |]*)|%d*|$')
-    label = (group or '') == '' and label or label .. ' ' .. group
-  elseif first == TRY then
-    id = string.sub(text, 2)
   end
-  return id and grant_one(tickets, info, id, run, token, held, top, label, '')
+  local id = first == TRY and string.sub(text, 2) or text
+  return first ~= ORDERED and grant_one(tickets, info, id, run, token, held, top, run.label, '')
 end
 
 local other

@@ -20,7 +20,7 @@
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
 --       with the arrival of each as an earlier reply said, or 0; a JSON list with
 --       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
---       may wait; 'rate;cap;budget;…', each empty where there is none, see rate.lua and caps.lua
+--       may wait; 'rate;cap;budget;…', each empty where there is none, see gcra.lua and caps.lua
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
 --       'q' and its arrival (and of p ',position,waiting,estimate', the last in microseconds or
@@ -40,13 +40,9 @@ local function read_usual(tickets, info, limit, now_text, period)
     return held == -1 and call('EXISTS', info, base .. 'requests', base .. 'slots') == 0 and now_text or nil, held
   end
   local rest = string.sub(state, 18)
-  if rest ~= limit then
-    if string.sub(rest, 1, #limit + 1) ~= limit .. ' ' then
-      return nil
-    end
-    more = string.sub(rest, #limit + 1)
-  end
-  if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
+  more = rest ~= limit and string.sub(rest, #limit + 1) or nil
+  local is_other = more and string.sub(rest, 1, #limit + 1) ~= limit .. ' '
+  if is_other or held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   end
   if state < now_text then
@@ -66,7 +62,7 @@ end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
   local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
-  local text, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil
+  local text = args[at + 4]
   at = at + 5
   repeat
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
@@ -84,17 +80,14 @@ while args[at] do
       -- Nothing is kept of a semaphore without a ticket whose next token is now.
       known[2 * total - 1], known[2 * total] = is_free and token, held or 0
     elseif not looks and is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
-      if token ~= for_token or held ~= for_held then
-        -- Bytes cost less than a number.
-        local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
-        ticket, for_token, for_held = slot .. token, token, held
-        record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
-      end
+      -- Bytes cost less than a number.
+      local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
+      local ticket = slot .. token
       local id = first == TRY and string.sub(text, 2) or text
       expires = expires or string.format('%d', now_text + ttl)
       -- A known id takes the slow path.
       if call('ZADD', tickets, expires, id) == 1 then
-        call('HSET', info, id, record, 'state', mark)
+        call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. limit)
         reply = ticket
       end
       token = nil

@@ -27,28 +27,21 @@ local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2]
 local ids = ids_now()
 local current, slots, token, terms
 for i = late and 0 or 3, 1, -1 do
-  local record = redis.call('HGET', info, ids[i]) or ''
-  local _, its_slots, its_token = ticket_of(record)
-  if its_slots then
-    current, slots, token = ids[i], its_slots, its_token
-    terms = string.match(record, '^%S+ %S+ %S*(.*)$')
+  local record = redis.call('HGET', info, ids[i])
+  if ticket_of(record) then
+    current, slots, token, terms = ids[i], string.match(record, '^(%S+) (%S+) %S*(.*)$')
   end
 end
-local is_new = current and current ~= new_id
 if current then
   s.ends = s.now + ARGV[3]
   add(s.adds, text_of(s.ends), new_id)
 end
-if is_new then
+if current and current ~= new_id then
   redis.call('ZREM', tickets, current)
   redis.call('HDEL', info, current)
   token = next_number(s)
   add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. ARGV[4] .. terms)
   add(s.fields, '~' .. origin, new_id)
-end
-serve(s)
-local reply = close(s, late and LATE or current and slots .. ' ' .. token .. ':' .. current or '')
-if is_new then
   tell(s.run.inbox, tickets, parts_of(current), current .. ' adopted')
 end
-return now_text .. '|' .. reply
+return now_text .. '|' .. close(s, late and LATE or current and slots .. ' ' .. token .. ':' .. current or '')

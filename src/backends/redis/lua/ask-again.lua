@@ -1,5 +1,5 @@
 -- Fragment of acquire-slow.lua: when a caller that waits should ask again.
--- include: lazy-tables records rate fair-order waiter-leases
+-- include: lazy-tables records gcra fair-order waiter-leases
 -- lazy table: ask_again
 
 -- When the caller should ask for its first request. The client of the head asks when the rate

@@ -8,19 +8,14 @@
 -- setLimit; and in a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and
 -- 'pace:…', see pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
 -- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
--- rate.lua; 'cap:…', see caps.lua.
+-- gcra.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
--- '/limit/grants/nearest' unless all three are empty. limit: 's' and the stored limit if the caller
--- has another, or 'o' and the limit of another caller. grants: other requests of the caller that
--- were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
+-- '/limit/grants/nearest' unless a usual path gave them. limit: 's' and the stored limit if the
+-- caller has another, or 'o' and the limit of another caller. grants: other requests of the caller
+-- that were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
 -- expires, or '@' and its turn, see ask-again.lua.
--- include: lazy-tables records notify free-slots caps rate fair-order pace
-
--- The words of the state that the usual paths know besides 'top'.
-local function rules_text(s)
-  return meters_text(s) .. ((s.cap or s.no_cap) and caps.text(s) or '')
-end
+-- include: semaphore records notify free-slots gcra fair-order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -49,8 +44,8 @@ local function renew(s)
   if life < ends + KEYS_LIFE_MS / 2 then
     life = ends + KEYS_LIFE_MS
     s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
-    s.touched[s.groups] = s.cap and true
   end
+  s.touched[s.groups] = s.cap and true
   for key in pairs(s.touched) do
     redis.call('PEXPIRE', key, text_of(life))
   end
@@ -80,8 +75,11 @@ local function tell_turn(s)
   end
 end
 
--- `waits`: a request of the caller does; it adds the nearest time.
-local function close(s, body, waits)
+-- A call that asks has served the queue before, and with each request. It adds the nearest time.
+local function close(s, body)
+  if not s.asks then
+    serve(s)
+  end
   if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
@@ -90,7 +88,7 @@ local function close(s, body, waits)
     order.end_if_plain(s)
   end
   if s.pace then
-    pace.settle(s)
+    settle_pace(s)
   end
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
@@ -105,9 +103,6 @@ local function close(s, body, waits)
   local own = publish(s)
   if s.head then
     tell_turn(s)
-  end
-  if s.told == '' and own == '' and not waits then
-    return body
   end
   return body .. '/' .. s.told .. '/' .. own .. '/'
 end

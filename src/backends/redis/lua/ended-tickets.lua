@@ -1,30 +1,18 @@
--- Fragment of the slow paths: tickets end: expired, released or revoked. Their slots come free, and
--- what they have spent is settled.
--- include: records free-slots caps rate fair-order
+-- Fragment of the slow paths: tickets end: expired, released or revoked. Their slots come free.
+-- include: records free-slots caps fair-order
 
--- A ticket's group and costs, as the ticket goes.
-local function settle_terms(s, record, permits, spent)
-  local group, charged = caps.terms_of(record)
-  if s.cap then
-    caps.count(s, group, -permits)
-    order.unblock_group(s, group)
-  end
-  if spent then
-    settle(s, charged, spent)
-  end
-end
-
--- Gives tickets back. Returns the ids that were tickets, and their number. `spent`: by id.
-local function drop(s, ids, spent)
+-- Gives tickets back. Returns their records, by id, and their number.
+local function drop(s, ids)
   local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
   for i = 1, #ids do
-    local id, _, slots = ids[i], ticket_of(records[i])
+    local id, _, slots, _, group = ids[i], ticket_of(records[i])
     if slots and not gone[id] then
       local held = s.held
-      gone[id] = true
+      gone[id] = records[i]
       free(s, slots)
-      if s.cap or spent then
-        settle_terms(s, records[i], held - s.held, spent and spent[id])
+      if s.cap then
+        count_group(s.groups, group, text_of(s.held - held))
+        order.unblock_group(s, group)
       end
       add(fields, id, string.match(id, '~.*$') or id)
     end

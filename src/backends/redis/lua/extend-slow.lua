@@ -1,5 +1,5 @@
 -- Fragment of extend.lua: tickets of any semaphore.
--- include: semaphore close remember
+-- include: semaphore close
 local function renew_each(tickets, info, ids, tokens, run, has_token)
   local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')
   redis.call('HDEL', info, '')
@@ -9,10 +9,9 @@ local function renew_each(tickets, info, ids, tokens, run, has_token)
       add(s.adds, run.expires, ids[i])
       s.ends, verdicts[i] = s.now + run.ttl, '1'
     else
-      verdicts[i] = remembered(revoked, ids[i], s.now) and REVOKED or '0'
+      verdicts[i] = (redis.call('ZSCORE', revoked, ids[i]) or 0) + 0 > s.now and REVOKED or '0'
     end
   end
-  serve(s)
   return close(s, table.concat(verdicts))
 end
 

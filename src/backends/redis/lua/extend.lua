@@ -16,7 +16,7 @@
 -- Reply see close.lua. A verdict is 1 extended, 0 gone, r revoked
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time keys
+-- include: time
 -- on demand: slow_path = extend-slow
 local function has_token(record, token)
   local found = string.match(record or '', '^[%d,-]+ (%d+) ')
@@ -27,7 +27,9 @@ end
 local function extend_plain(tickets, info, ids, tokens, run)
   local found, adds = redis.call('HMGET', info, 'state', unpack(ids)), {}
   local known = string.match(found[1] or '', '^%d+ (%d+)')
-  if known ~= run.limit or string.find(found[1], ' stored:', 1, true) or redis.call('ZCOUNT', tickets, '0', run.now) > 0 then
+  if known ~= run.limit or string.find(found[1], ' stored:', 1, true)
+    or redis.call('ZCOUNT', tickets, '0', run.now) > 0
+    or redis.call('PTTL', tickets) < run.ttl / 1000 + KEYS_LIFE_MS / 2 then
     return nil
   end
   for i = 1, #ids do
@@ -35,9 +37,6 @@ local function extend_plain(tickets, info, ids, tokens, run)
       return nil
     end
     adds[2 * i - 1], adds[2 * i] = run.expires, ids[i]
-  end
-  if redis.call('PTTL', tickets) < run.ttl / 1000 + KEYS_LIFE_MS / 2 then
-    return nil
   end
   -- At maxmemory the first write decides whether a script may run: this write takes no memory.
   redis.call('HDEL', info, '')
@@ -53,12 +52,11 @@ while ARGV[at] do
     local key, listed, tokens = 2 * total + 1, string.match(ARGV[at], '^(.*)|(.*)$')
     local tickets, info, ids = KEYS[key], KEYS[key + 1], cjson.decode(listed)
     tokens, total, at = cjson.decode(tokens), total + 1, at + 1
-    local reply = extend_plain(tickets, info, ids, tokens, run)
-    if not reply then
+    replies[total] = extend_plain(tickets, info, ids, tokens, run)
+    if not replies[total] then
       slow = slow or slow_path()
-      reply = slow(tickets, info, ids, tokens, run, has_token)
+      replies[total] = slow(tickets, info, ids, tokens, run, has_token)
     end
-    replies[total] = reply
   end
   at = at + 1
 end

@@ -10,7 +10,7 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: lazy-tables keys records recount-slots caps rate
+-- include: lazy-tables keys records recount-slots caps gcra
 -- lazy table: order
 function order.heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
@@ -45,7 +45,7 @@ end
 
 -- The first request of a flow becomes its head.
 local function tag_head(s, r, start)
-  local tag = caps.has_room(s, r) and text_of(start + r.cost) or AT_CAP
+  local tag = has_room(s, r) and text_of(start + r.cost) or AT_CAP
   s.times[r.priority], s.touched[r.heads] = s.times[r.priority] or 0, true
   redis.call('ZADD', r.heads, tag, r.head)
 end
@@ -74,9 +74,18 @@ function order.unblock_all(s)
   end
 end
 
+-- The names of the budgets that count.
+function order.budgets(s)
+  local names = {}
+  for name, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and name ~= '' and name or nil
+  end
+  return names
+end
+
 -- Whether anything beside arrival decides which request is next, or when.
 function order.counts(s)
-  return s.parks or next(s.times) or next(s.meters) and rates.budgets(s)[1]
+  return s.parks or next(s.times) or next(s.meters) and order.budgets(s)[1]
 end
 
 -- Begins an order beside that of arrival.
@@ -150,7 +159,7 @@ local function first_head(s, priority)
     s.is_torn = s.is_torn or not r or r.head ~= found[1]
     if s.is_torn or is_at_cap(found[2]) then
       return nil
-    elseif caps.has_room(s, r) then
+    elseif has_room(s, r) then
       return r
     end
     tag_head(s, r, 0)

@@ -1,5 +1,14 @@
--- Fragment: the meters of a rate and of budgets, see rate.lua. `s` has `now`, the `meters` by the
--- names of budgets (the rate has ''), and `ends`, the latest time that a meter has reached.
+-- Fragment: how much may be granted in a period, by the generic cell rate algorithm (ATM Forum,
+-- Traffic Management Specification 4.1, 1999). A meter of a rate or a budget has one number, the
+-- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
+-- and with each unit that a request costs of a budget. The state has of each
+-- 'amount,period,burst,until,tat,granted,returned': until is empty if the terms are stored, else
+-- from then on callers that name none are free of them; granted is when the last permit was
+-- granted, or the terms changed; returned is by how much all but time has moved its tat back.
+-- 'none,returned' is stored by setRate(undefined). All in microseconds.
+--
+-- `s` has `now`, the `meters` by the names of budgets (the rate has ''), the cap, see caps.lua, and
+-- `ends`, the latest time that a meter has reached.
 
 -- 'none' holds no request back, whatever callers name.
 local function meter_of(text, now)
@@ -12,32 +21,32 @@ local function meter_of(text, now)
     text = terms, till = till, period = period + 0, interval = period / amount, burst = burst + 0, tat = tat + 0,
     granted = granted + 0, returned = returned + 0, is_on = till == '' or till + 0 > now,
   }
-  if now < m.granted then
-    -- The clock was set back: the wait is as long as it was then.
-    local back = m.granted - now
-    m.tat, m.granted, m.returned = m.tat - back, now, m.returned + back
-  end
+  -- If the clock was set back, the wait is as long as it was then.
+  local back = math.max(0, m.granted - now)
+  m.tat, m.granted, m.returned = m.tat - back, m.granted - back, m.returned + back
   return m
 end
 
--- Reads the meters from the words of a state. Terms that no caller has named for long are over.
--- Their used units count under the next terms, and the `held` tickets may still settle their
--- charges.
-local function read_meters(s, words, held)
+-- Reads the meters and the cap from the words of a state. Terms that no caller has named for long
+-- are over. Their used units count under the next terms, and the `held` tickets may still settle
+-- their charges.
+local function read_rules(s, words, held)
   s.meters = {}
   for word, text in string.gmatch(words, ' ([rb]%l+):(%S+)') do
     local name = ''
     if word == 'budget' then
       name, text = string.match(text, '^([^,]+),(.*)$')
     end
-    if name then
-      local m = meter_of(text, s.now)
-      s.meters[name] = (m.is_on or not m.interval or m.tat > s.now or held > 0) and m or nil
-    end
+    local m = meter_of(text, s.now)
+    s.meters[name] = (m.is_on or not m.interval or m.tat > s.now or held > 0) and m or nil
   end
+  local at = string.find(words, ' cap:', 1, true)
+  local cap, till = string.match(words, '^ cap:(%w+),?(%d*)', at or #words + 1)
+  s.cap, s.cap_till, s.no_cap = tonumber(cap), till, cap == 'none'
+  s.cap_is_over = s.cap and till ~= '' and till + 0 <= s.now
 end
 
-local function meters_text(s)
+local function rules_text(s)
   local text = ''
   for name, m in pairs(s.meters) do
     local word, used = name == '' and ' rate:' or ' budget:' .. name .. ',', m.text
@@ -46,24 +55,7 @@ local function meters_text(s)
     end
     text = text .. word .. used .. ',' .. (m.returned > 0 and string.format('%d', m.returned) or '0')
   end
-  return text
-end
-
--- The rules that a caller names, 'rate;cap;budget;…': terms by the names of meters; and the cap, or
--- ''.
-local function named_rules(text)
-  local rate, cap, budgets = string.match(text, '^([^;]*);?(%d*);?(.*)$')
-  local named = { [''] = rate ~= '' and rate or nil }
-  for name, terms in string.gmatch(budgets, '([^,;]+),([^;]+)') do
-    named[name] = terms
-  end
-  return named, cap
-end
-
--- Whether terms need not be written: they are stored, or the caller names the same as a short while
--- ago.
-local function is_fresh(named, terms, till, life, now)
-  return till == '' or named == terms and till - now >= life / 2
+  return text .. (s.no_cap and ' cap:none' or s.cap and string.format(' cap:%d,', s.cap) .. s.cap_till or '')
 end
 
 -- The price of a request for a meter: its permits, or its cost of a budget: 'tokens:4000&…'.
@@ -98,33 +90,17 @@ local function charge_meter(s, m, price)
   m.granted, s.ends = s.now, math.max(s.ends or 0, m.tat)
 end
 
--- The ticket's note 'name:price:due&…': due is when time has given the price back.
+-- Gives what a ticket's record has behind the label: its group, and its charges
+-- 'name:price:due&…': due is when time has given the price back.
 local function charge(s, r)
-  local notes = {}
+  local charges = {}
   for name, m in pairs(s.meters) do
     local price = price_of(m, name, r)
     if price > 0 then
       charge_meter(s, m, price)
-      notes[#notes + 1] = name ~= '' and string.format('%s:%d:%d', name, price, m.tat + m.returned) or nil
+      charges[#charges + 1] = name ~= '' and string.format('%s:%d:%d', name, price, m.tat + m.returned) or nil
     end
   end
-  return table.concat(notes, '&')
-end
-
--- A ticket has spent more or less than its note says, 'tokens:3120&…'. A settlement gives back no
--- unit that time has given back: so no window has more than if the price had been right from the
--- start.
-local function settle(s, note, spent)
-  for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
-    local m = s.meters[name]
-    local price, due = string.match('&' .. note, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
-    local change = m and m.is_on and units - (price or 0) or 0
-    if change > 0 then
-      charge_meter(s, m, change)
-    elseif change < 0 then
-      local left = math.max(0, math.min(due - m.returned, m.tat) - s.now)
-      local back = math.floor(math.min(-change * m.interval, left))
-      m.tat, m.returned = m.tat - back, m.returned + back
-    end
-  end
+  local charged = charges[1] and ' ' .. table.concat(charges, '&') or ''
+  return r.group .. charged == '' and '' or ' ' .. r.group .. charged
 end

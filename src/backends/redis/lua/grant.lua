@@ -1,5 +1,5 @@
 -- Fragment of the slow paths: a free permit goes to a request.
--- include: records free-slots caps rate
+-- include: records free-slots caps gcra
 
 -- The next token or arrival.
 local function next_number(s)
@@ -17,9 +17,8 @@ end
 local function grant(s, r, label, life)
   local slots, left, expires = {}, r.permits, s.now + life
   s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
-  local charged = next(s.meters) and charge(s, r) or ''
   if s.cap then
-    caps.count(s, r.group, r.permits)
+    count_group(s.groups, r.group, text_of(r.permits))
   end
   while left > 0 do
     local first, last = take(s, left)
@@ -27,7 +26,6 @@ local function grant(s, r, label, life)
   end
   local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
   add(s.adds, text_of(expires), r.id)
-  local terms = r.group .. (charged == '' and '' or ' ' .. charged)
-  add(s.fields, r.id, ticket .. ' ' .. label .. (terms == '' and '' or ' ' .. terms))
+  add(s.fields, r.id, ticket .. ' ' .. label .. charge(s, r))
   return ticket
 end

@@ -15,9 +15,9 @@
 --       fair-order.lua; p where the request is parked, else empty. state: see close.lua
 -- Cost  O(page)
 
--- include: time keys
-local function page(scanned, line_of)
-  local lines = {}
+-- include: time keys records
+local function page(command, key, cursor, line_of)
+  local scanned, lines = cursor == '' and { '0', {} } or redis.call(command, key, cursor, 'COUNT', ARGV[3]), {}
   for i = 1, #scanned[2], 2 do
     lines[#lines + 1] = line_of(scanned[2][i], scanned[2][i + 1])
   end
@@ -28,9 +28,7 @@ local tickets, info, now = KEYS[1], KEYS[2], now_text + 0
 local state = redis.call('HGET', info, 'state') or ''
 local clients, parked = key_of(tickets, 'clients'), key_of(tickets, 'parked')
 
-local none = { '0', {} }
-local scanned = ARGV[1] == '' and none or redis.call('ZSCAN', tickets, ARGV[1], 'COUNT', ARGV[3])
-local held, cursor = page(scanned, function(id, expiry)
+local held, cursor = page('ZSCAN', tickets, ARGV[1], function(id, expiry)
   local record = expiry + 0 > now and redis.call('HGET', info, id)
   return record and id .. ' ' .. string.format('%d', expiry) .. ' ' .. record or nil
 end)
@@ -39,16 +37,13 @@ local function tag_of(id, record)
   if redis.call('ZSCORE', parked, id) then
     return 'p'
   end
-  local arrival, priority, group = string.match(record, '^(%d+) %d+ %S* (%d) %d+ (%S*) ?%S*$')
-  arrival = arrival or string.match(record, '^%d+')
-  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. (priority or '0')), arrival .. ' ' .. (group or ''))
+  local r = request_of(id, record)
+  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. text_of(r.priority)), r.arrival .. ' ' .. r.group)
   return tag and tag + 0 < AT_CAP and string.format('%d', tag) or ''
 end
 
 local is_plain = not string.find(state, ' %d:') and not string.find(state, ' parked')
-local requests = key_of(tickets, 'requests')
-scanned = ARGV[2] == '' and none or redis.call('HSCAN', requests, ARGV[2], 'COUNT', ARGV[3])
-local waiting, next_cursor = page(scanned, function(id, record)
+local waiting, next_cursor = page('HSCAN', key_of(tickets, 'requests'), ARGV[2], function(id, record)
   local lease = redis.call('ZSCORE', clients, string.match(id, '^[^.]+'))
   local lives = lease and lease + 0 > now and ' 1 ' or ' 0 '
   return id .. lives .. (is_plain and '' or tag_of(id, record)) .. ' ' .. record

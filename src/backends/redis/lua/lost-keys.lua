@@ -64,7 +64,8 @@ function rebuild.lost_keys(s)
     end
   elseif not s.state then
     redis.call('DEL', s.slots, s.groups)
-  elseif s.held < s.top and redis.call('EXISTS', s.slots) == 0 then
+  -- In place of a key that is not in use `info` is counted, which exists.
+  elseif redis.call('EXISTS', s.held < s.top and s.slots or s.info, s.cap and s.count > 0 and s.groups or s.info) < 2 then
     recount(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then

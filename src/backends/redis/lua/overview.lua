@@ -13,15 +13,14 @@
 --       most that expire last, with commas between. state: see close.lua
 -- Cost  O(log n + tickets), and with a dead process in the queue O(waiting requests)
 
--- include: time keys
+-- include: time keys records
 local looked = 0
 
 local function held_by(tickets)
   local ids, held = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0
   for i = 1, #ids do
-    -- See parts_of in records.lua.
-    local permits = string.match(ids[i], '^[^.]*%.?[^.~]*%.?(%d*)')
-    held = held + (permits == '' and 1 or permits)
+    local _, permits = parts_of(ids[i])
+    held = held + permits
   end
   looked = looked + #ids
   return held, ids

@@ -1,20 +1,14 @@
 -- Fragment of the slow paths: how fast grants come. The state has 'pace:last,mean,grants' while a
 -- waiting request wants to know: when the queue was last served, the mean time between grants, and
 -- how many grants that is from, up to 32.
--- include: lazy-tables records
--- lazy table: pace
-function pace.read(s)
-  local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
-  return last + 0, mean + 0, grants + 0
-end
 
 -- Notes the grants of this call. Each weighs a 32nd, or as much as each grant before it if
 -- these are fewer. Once no request waits, nothing is kept.
-function pace.settle(s)
-  if not s.pace or s.waiting == 0 then
+local function settle_pace(s)
+  if s.waiting == 0 then
     s.pace = nil
   elseif s.served > 0 then
-    local last, mean, grants = pace.read(s)
+    local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
     local between = math.max(0, s.now - last) / s.served
     for _ = 1, s.served do
       grants = math.min(grants + 1, 32)

@@ -1,5 +1,5 @@
 -- Fragment of acquire-slow.lua: the position of a request, and the wait that it may expect.
--- include: lazy-tables records fair-order pace
+-- include: lazy-tables records fair-order
 -- lazy table: progress
 
 -- How many groups of a priority take turns.
@@ -30,7 +30,7 @@ function progress.of(s, id)
   if not s.pace then
     s.pace, s.served = text_of(s.now) .. ',0,0', 0
   end
-  local position, _, mean, grants = position_of(s, id), pace.read(s)
+  local position, mean, grants = position_of(s, id), string.match(s.pace, ',(%d+),(%d+)$')
   local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
-  return known .. (grants > 0 and text_of((position + 1) * mean) or '')
+  return known .. (grants ~= '0' and text_of((position + 1) * mean) or '')
 end

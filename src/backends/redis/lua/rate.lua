@@ -1,15 +1,9 @@
--- Fragment of the slow paths: how much may be granted in a period, by the generic cell rate
--- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). A meter has one number, the
--- theoretical arrival time (tat), that moves on by period / amount with each permit of the rate,
--- and with each unit that a request costs of a budget. The state has of each
--- 'amount,period,burst,until,tat,granted,returned': until is empty if the terms are stored, else
--- from then on callers that name none are free of them; granted is when the last permit was
--- granted, or the terms changed; returned is by how much all but time has moved its tat back.
--- 'none,returned' is stored by setRate(undefined). All in microseconds.
--- include: lazy-tables records gcra
--- lazy table: rates
--- Lets new terms count. Units that were used under the terms before stay used.
-function rates.use(s, name, terms, till)
+-- Fragment of the slow paths: new terms of a rate or a budget, see gcra.lua.
+-- include: gcra
+
+-- Lets new terms count. Units that were used under the terms before stay used. 'none' holds no
+-- request back, whatever callers name.
+local function use_terms(s, name, terms, till)
   local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
   local used = string.format('%d,%d,%d', before.tat, before.granted, before.returned)
   local m = meter_of(terms .. ',' .. till .. ',' .. used, s.now)
@@ -21,13 +15,4 @@ function rates.use(s, name, terms, till)
   end
   s.meters[name], s.ends = m, math.max(s.ends or 0, m.tat)
   return m
-end
-
--- The names of the budgets that count.
-function rates.budgets(s)
-  local names = {}
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  return names
 end

@@ -21,9 +21,9 @@ local function parts_of(id)
   return client, permits == '' and 1 or permits + 0
 end
 
--- 'slots token', slots and token of a ticket's record, else nil.
+-- Of a ticket's record 'slots token', slots, token, group and charges, else nil.
 local function ticket_of(record)
-  return string.match(record or '', '^(([%d,-]+) (%d+)) ')
+  return string.match(record or '', '^(([%d,-]+) (%d+)) %S* ?(%S*) ?(%S*)$')
 end
 
 -- Nil unless it is a request's record.

@@ -1,12 +1,11 @@
 -- Fragment of the slow paths: which slots are free, and how many permits each group holds, by the
 -- records of all tickets.
--- include: records free-slots caps
+-- include: records free-slots
 
 local function recount(s)
-  local records, used, held, fields, top = redis.call('HGETALL', s.info), {}, {}, {}, 0
+  local records, used, held, top = redis.call('HGETALL', s.info), {}, {}, 0
   for i = 1, #records, 2 do
-    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
-    local group = slots and caps.terms_of(records[i + 1])
+    local _, slots, _, group = ticket_of(records[i] ~= 'state' and records[i + 1])
     for range in string.gmatch(slots or '', '[%d-]+') do
       local first, final = ends_of(range)
       used[#used + 1], held[group] = { first, final }, (held[group] or 0) + final - first + 1
@@ -23,9 +22,8 @@ local function recount(s)
     end
     top = used[i][2] + 1
   end
-  s.top, s.touched[s.groups] = top, s.cap and true
+  s.top = top
   for group, permits in pairs(s.cap and held or {}) do
-    add(fields, group, text_of(permits))
+    redis.call('HSET', s.groups, group, text_of(permits))
   end
-  write(fields, 'HSET', s.groups)
 end

@@ -1,22 +1,20 @@
 -- Fragment of release.lua: tickets and requests of any semaphore.
--- include: semaphore close
+-- include: semaphore settle close
 local function give_back(tickets, info, ids, run, spent)
-  local s, verdicts, spent_by = open(tickets, info, run, ids), {}, spent and {}
-  for i, text in ipairs(spent or {}) do
-    spent_by[ids[i]] = text ~= '-' and text or nil
-  end
+  local s, verdicts = open(tickets, info, run, ids), {}
   -- At maxmemory the first write decides whether a script may run: this write takes no memory.
   redis.call('HDEL', info, '')
   -- See ended-tickets.lua.
-  local gone, dropped = drop(s, ids, spent_by)
+  local gone, dropped = drop(s, ids)
   local records = s.waiting > 0 and dropped < #ids and redis.call('HMGET', s.requests, unpack(ids)) or {}
   for i, id in ipairs(ids) do
     verdicts[i] = gone[id] and '1' or '0'
-    if records[i] then
+    if gone[id] and spent then
+      settle(s, string.match(gone[id], '[^ ]*$'), spent[i])
+    elseif records[i] then
       queue.leave(s, request_of(id, records[i]))
     end
   end
-  serve(s)
   return close(s, table.concat(verdicts))
 end
 

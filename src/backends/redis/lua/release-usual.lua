@@ -1,7 +1,7 @@
 -- Fragment of release.lua: the usual cases besides a ticket with the highest slot. A function gives
 -- nil if its case does not apply, or a key is lost.
--- include: keys notify
--- on demand: settle_or_slow = settle-spent
+-- include: keys notify caps
+-- on demand: slow_or_settle = settle-spent
 
 -- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, limit, record, state)
@@ -15,13 +15,10 @@ local function hand_over(tickets, info, id, limit, record, state)
     return nil
   end
   local client = string.sub(head, 1, dot - 1)
-  local lease = redis.call('ZSCORE', key_of(tickets, 'clients'), client)
-  if not lease or lease + 0 <= now_text + 0 then
-    return nil
-  end
+  local lease = redis.call('ZSCORE', key_of(tickets, 'clients'), client) or 0
   -- Behind its arrival, of 16 digits.
   local life, label = string.match(redis.call('HGET', requests, head) or '', '^(%d+) (%S*)$', 18)
-  if not life then
+  if not life or lease + 0 <= now_text + 0 then
     return nil
   end
   local token = state < now_text and now_text or string.format('%d', string.sub(state, 1, 16) + 1)
@@ -74,12 +71,9 @@ end
 local function leave_slot(tickets, info, id, limit, more, held, state, record, spent)
   local top, words = string.match(more, '^ top:(%d+)(.*)$')
   words = words or more
-  local at = string.find(words, ' cap:', 1, true) or #words + 1
-  local cap = string.sub(words, at)
-  if spent and at > 1 then
-    local settle_spent = settle_or_slow()
-    local meters = settle_spent(string.sub(words, 1, at - 1), record, spent)
-    words = meters and meters .. cap
+  if spent and words ~= '' then
+    local _, settle_spent = slow_or_settle()
+    words = settle_spent(words, record, spent)
   end
   local slot = words and string.match(record, '^(%d+) ')
   top = slot and free_slot(tickets, id, slot + 0, held, (top or held) + 0)
@@ -91,12 +85,8 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
   if mark ~= state then
     redis.call('HSET', info, 'state', mark)
   end
-  if string.find(cap, '^ cap:%d') then
-    -- A permit of a group comes back, see caps.lua.
-    local groups, group = key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)')
-    if redis.call('HINCRBY', groups, group, '-1') <= 0 then
-      redis.call('HDEL', groups, group)
-    end
+  if string.find(words, ' cap:', 1, true) then
+    count_group(key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)'), '-1')
   end
   return '1'
 end
@@ -139,10 +129,7 @@ local function release_usual(tickets, info, id, limit, spent, held, state, recor
     end
   end
   if not reply then
-    if not slow then
-      local _, slow_path = settle_or_slow()
-      slow = slow_path()
-    end
+    slow = slow or slow_or_settle()()
     reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
   end
   return reply

@@ -2,10 +2,6 @@
 -- when it counts (microseconds). The loss of that key loses no more than that.
 -- include: records
 
-local function remembered(key, text, now)
-  return (redis.call('ZSCORE', key, text) or 0) + 0 > now
-end
-
 -- Forgets texts that count no more. The key lives for a minute more: it must not expire in the
 -- middle of a script.
 local function remember(key, now, till, text)

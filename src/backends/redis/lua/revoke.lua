@@ -19,13 +19,9 @@ local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2]
 redis.call('HDEL', info, '')
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
-local is_revoked = dropped > 0 or remembered(revoked, id, s.now)
+local is_revoked = dropped > 0 or (redis.call('ZSCORE', revoked, id) or 0) + 0 > s.now
 if dropped > 0 then
   tell(s.run.inbox, tickets, parts_of(id), id .. ' revoked')
-end
-serve(s)
-local reply = close(s, is_revoked and '1' or '0')
-if dropped > 0 then
   remember(revoked, s.now, expiry, id)
 end
-return now_text .. '|' .. reply
+return now_text .. '|' .. close(s, is_revoked and '1' or '0')

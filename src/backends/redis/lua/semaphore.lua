@@ -2,7 +2,7 @@
 --
 -- tickets   sorted set: a ticket's id -> its expiry; '.' -> NEVER, which keeps the key
 -- info      hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9, and behind that
---           'group charged' where it has a group or costs, see rate.lua; '~' and the first
+--           'group charged' where it has a group or costs, see gcra.lua; '~' and the first
 --           id of an adopted ticket -> its id now; 'layout' -> LAYOUT; 'state' -> see close.lua
 -- slots     sorted set: a range of free slots, '7' or '7-9' -> its first, below 'top' of the state
 -- requests  hash: the id of a request that waits -> 'arrival ttl label', and behind that its
@@ -15,27 +15,19 @@
 --
 -- Times are microseconds. `run` has the terms that several semaphores of a call share: inbox, now
 -- (text), limit (text; '0': not known).
--- include: keys lazy-tables records caps rate fair-order lost-keys serve-queue ended-tickets
-
--- A word of the state, such as 'queue' or 'top:9', see close.lua.
-local function read_word(s, known, word, value)
-  if word == 'cap' then
-    caps.read(s, value)
-  elseif tonumber(word) then
-    s.times[word + 0] = value + 0
-  else
-    known[word] = value
-  end
-end
+-- include: keys records gcra fair-order lost-keys serve-queue ended-tickets
 
 local function read_state(s)
   local state, known = redis.call('HGET', s.info, 'state'), {}
   local last, limit, more = string.match(state or '', '^(%d+) (%d+)(.*)$')
   s.members = redis.call('ZCARD', s.tickets)
   s.count = math.max(s.members - 1, 0)
-  read_meters(s, more or '', s.count)
+  read_rules(s, more or '', s.count)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
-    read_word(s, known, word, value)
+    known[word] = value
+  end
+  for priority, time in string.gmatch(known.queue and more or '', ' (%d):(%d+)') do
+    s.times[priority + 0] = time + 0
   end
   -- Numbers have 16 digits, always.
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
@@ -56,18 +48,13 @@ local function open(tickets, info, run, ids)
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
   read_state(s)
-  if s.cap and s.count > 0 and redis.call('EXISTS', s.groups) == 0 then
-    recount(s)
-  end
-  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top then
+  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
     rebuild.lost_keys(s)
   end
-  if s.cap and s.cap_till ~= '' and s.cap_till + 0 <= s.now then
+  if s.cap_is_over then
     order.use_cap(s, nil)
   end
-  if s.own == '0' then
-    s.own = s.configured == '' and '1' or s.configured
-  end
+  s.own = s.own ~= '0' and s.own or s.configured == '' and '1' or s.configured
   s.limit = (s.stored == '' and s.own or s.stored) + 0
   s.waited = s.waiting > 0
   if s.count > 0 then

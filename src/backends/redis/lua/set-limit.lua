@@ -18,19 +18,12 @@
 -- The limit that a change made within the last minute, or nil. The key 'changes' has each id, and
 -- 'id limit' beside it: no other change is read, but of the same microsecond.
 local function made_before(key, id, now)
-  local till = remembered(key, id, now) and redis.call('ZSCORE', key, id)
-  for _, made in ipairs(till and redis.call('ZRANGEBYSCORE', key, till, till) or {}) do
+  local till = redis.call('ZSCORE', key, id) or 0
+  for _, made in ipairs(till + 0 > now and redis.call('ZRANGEBYSCORE', key, till, till) or {}) do
     if string.sub(made, 1, #id + 1) == id .. ' ' then
       return string.sub(made, #id + 2)
     end
   end
-end
-
--- 'none': no limit is stored.
-local function store(s, limit)
-  s.stored = limit == 'none' and '' or limit
-  s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
-  s.told = s.stored ~= '' and s.stored ~= s.own and STORED .. s.stored or ''
 end
 
 local limit, id, changes = ARGV[3], ARGV[4], key_of(KEYS[1], 'changes')
@@ -44,15 +37,15 @@ elseif id ~= '' then
   is_new, verdict = limit and not before, limit or REFUSED .. text_of(s.limit)
 end
 if is_new then
-  store(s, limit)
+  s.stored = limit == 'none' and '' or limit
+  s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
+  s.told = s.stored ~= '' and s.stored ~= s.own and STORED .. s.stored or ''
 end
--- An operator may know the stored limit alone: its call says nothing of the limit that others are
--- made with.
-s.own = s.configured == '' and s.own or s.configured
-serve(s)
-local reply = close(s, verdict)
 if is_new and id ~= '' then
   redis.call('ZADD', changes, text_of(s.now + 60000000), id)
   remember(changes, s.now, s.now + 60000000, id .. ' ' .. limit)
 end
-return now_text .. '|' .. reply
+-- An operator may know the stored limit alone: its call says nothing of the limit that others are
+-- made with.
+s.own = s.configured == '' and s.own or s.configured
+return now_text .. '|' .. close(s, verdict)

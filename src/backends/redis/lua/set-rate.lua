@@ -10,13 +10,13 @@
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 'rate', 'cap', or 'budget:' and its name
---       4 the new terms, see rate.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
+--       4 the new terms, see gcra.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
 --       if another was refused; else ''
 -- Cost  O(log n) for each expired ticket and grant; of a first cap O(tickets), and
 --       O(flows) at the cap
 
--- include: time semaphore close
+-- include: time semaphore rate close
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
@@ -24,12 +24,11 @@ if not late and what == 'cap' then
   s.no_cap = terms == 'none'
   order.use_cap(s, tonumber(terms), '')
 elseif not late then
-  local names, known = rates.budgets(s), s.meters[budget]
+  local names, known = order.budgets(s), s.meters[budget]
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then
-    rates.use(s, budget or '', terms, '')
+    use_terms(s, budget or '', terms, '')
   end
 end
-serve(s)
 return now_text .. '|' .. close(s, late and LATE or full and REFUSED .. full or '')

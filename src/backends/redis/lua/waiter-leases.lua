@@ -18,14 +18,15 @@ end
 -- leaves word for the next caller with a bound, by a lease without a client, '.'. (At maxmemory a
 -- script may add once it has removed.)
 function leases.renew(s, is_sure)
-  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.max_waiting and '-inf' or '(0', text_of(s.now)) > 0
+  local is_bounded = s.max_waiting < math.huge
+  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, is_bounded and '-inf' or '(0', text_of(s.now)) > 0
   local known, till = redis.call('ZSCORE', s.clients, s.client), s.now + WAITER_LEASE_US
   if (is_sure or known) and (known or 0) + 0 < till then
     redis.call('ZADD', s.clients, text_of(till), s.client)
   end
   s.alive[s.client] = nil
   s.touched[s.clients], s.touched[s.requests], s.touched[s.parked] = true, true, s.parks and true
-  if dropped and s.max_waiting then
+  if dropped and is_bounded then
     sweep(s)
   elseif dropped then
     redis.call('ZADD', s.clients, '0', SIGN)
