@@ -216,19 +216,6 @@ describeWithServer('keys of a semaphore', (server) => {
     }
   });
 
-  it('expire not before the waiter lease where a client asks again', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('h', 3));
-    await ask(one, 'w.1.3', 'a');
-    await one.setLimit(2);
-    await one.release(ids('h', 3));
-    const parts = ['requests', 'clients', 'parked'];
-    for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
-    await ask(one, 'w.1.3', 'a');
-    const lives = await one.lives();
-    for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
-  });
-
   it('do not grow with waiters and tickets that left, died, changed hands or were revoked, and with limits', async () => {
     const one = make({ limit: 2, ttl: 100_000_000 });
     await one.take('x.1');
