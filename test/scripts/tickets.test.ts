@@ -80,29 +80,6 @@ describeOnBoth('tickets', (make) => {
     expect(new Set(holders.flatMap(({ slots }) => slots)).size).to.equal(held);
     expect(new Set(holders.map(({ fencingToken }) => fencingToken)).size).to.equal(held);
   });
-
-  it('pass thousands of dead requests and a large one, which gets its place back on asking', async () => {
-    const one = make({ limit: 2 });
-    await one.acquire(['x.1', 'x.2']);
-    const [queued] = (await one.acquire('late.1.2')).verdicts;
-    const place = queued?.kind === 'queued' ? (queued.arrival ?? NaN) : NaN;
-    for (let from = 1; from < 3000; from += 1000) await one.acquire(ids('dead', 1000, from));
-    one.pass(4999);
-    await one.acquire(ids('a', 4));
-    expect((await one.queue())[0]).to.equal('late.1.2');
-    one.pass(1);
-    expect((await one.queue())[0]).to.equal('a.1');
-    await one.release(['x.1', 'x.2']);
-    // A grant without a claim lives for 5 s.
-    expect(await one.lifeOf('a.1')).to.be.closeTo(5000, 0.01);
-    await one.acquire('a.1');
-    expect(await one.lifeOf('a.1')).to.equal(one.ttl);
-    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
-    expect(await one.queue()).to.deep.equal(['a.3', 'a.4']);
-    const [back] = (await one.acquire([request('late.1.2', place)])).verdicts;
-    expect(back).to.include({ kind: 'queued', arrival: place });
-    expect(await one.queue()).to.deep.equal(['late.1.2', 'a.3', 'a.4']);
-  });
 });
 
 describeWithFakeClock('tickets of a server whose clock steps back', (server) => {
