@@ -2,15 +2,7 @@ import { expect } from 'chai';
 
 import type { PushedGrant } from '../../src/backends/backend.js';
 import { describeWithFakeClock } from '../support/require-server.js';
-import {
-  closeFixtures,
-  describeOnBoth,
-  granted,
-  ids,
-  kinds,
-  RedisFixture,
-  request,
-} from './port-fixture.js';
+import { closeFixtures, describeOnBoth, granted, ids, RedisFixture } from './port-fixture.js';
 
 describeOnBoth('tickets', (make) => {
   it('have tokens that are the time in microseconds, or the last token plus 1', async () => {
@@ -43,24 +35,6 @@ describeOnBoth('tickets', (make) => {
     await one.release('x.1', { limit: 1 });
     const { verdicts } = await one.acquire(ids('b', 2));
     expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [6]]);
-  });
-
-  it('may be asked for twice of a semaphore in one call, beside those of another', async () => {
-    const { backend, key } = make();
-    const [x, y] = [key, { ...key, name: `other than ${key.name}` }];
-    const call = { client: 'c', limit: 1, ttl: 30_000, label: 'l', notAfter: undefined };
-    const acquired = await backend.acquire([
-      { ...call, key: x, requests: [request('c.1')] },
-      { ...call, key: y, ttl: 1000, requests: [request('c.2')] },
-      { ...call, key: x, label: 'other', requests: [request('c.3', 'try'), request('c.4')] },
-    ]);
-    expect(acquired.map(kinds)).to.deep.equal([['granted'], ['granted'], ['busy', 'queued']]);
-    const released = await backend.release([
-      { key: y, client: 'c', limit: 1, ids: ['c.2'] },
-      { key: x, client: 'c', limit: 0, ids: ['c.9', 'c.1'] },
-    ]);
-    expect(released.map((reply) => reply.released)).to.deep.equal([[true], [false, true]]);
-    expect(released.map((reply) => reply.grants.map(({ id }) => id))).to.deep.equal([[], ['c.4']]);
   });
 
   it('are granted to thousands in one call, and pushed in messages of bounded length', async () => {
