@@ -90,7 +90,8 @@ function withBad(option: string, value: unknown): object {
 
 /** A constructor throws. */
 function made(Class: new (...args: never[]) => unknown, ...before: unknown[]): Call {
-  return async (...options: unknown[]) => Reflect.construct(Class, [...before, ...options]);
+  return async (...options: unknown[]): Promise<unknown> =>
+    Reflect.construct(Class, [...before, ...options]);
 }
 
 describe('bad arguments', () => {

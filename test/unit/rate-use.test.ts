@@ -68,8 +68,8 @@ describe('a rate, in several processes', () => {
     const slow = { limit: 40, rate, ttl: 120 * MINUTE, extendEvery: 0 };
     const crew = { callers: 1, minutes: 31, hold: 60 * MINUTE };
     const groupOf = (process: number) => `tenant ${process}`;
-    // Four processes ask, three ask again when they listen, and each asks at its turn and claims its
-    // grant.
+    // Four processes ask, three ask again when they listen, and each asks at its turn. Three grants
+    // are pushed, and claimed.
     for (const [given, most] of [
       [crew, 13],
       [{ ...crew, groupOf }, 17],
