@@ -216,36 +216,8 @@ describeWithServer('keys of a semaphore', (server) => {
     }
   });
 
-  it('expire not before the waiter lease where a client asks again', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('h', 3));
-    await ask(one, 'w.1.3', 'a');
-    await one.setLimit(2);
-    await one.release(ids('h', 3));
-    const parts = ['requests', 'clients', 'parked'];
-    for (const part of parts) await one.redis.pexpire(one.keyOf(part), 1000);
-    await ask(one, 'w.1.3', 'a');
-    const lives = await one.lives();
-    for (const part of parts) expect(lives[part], part).to.be.at.least(4900);
-  });
-
-  it('do not grow with waiters and tickets that left, died, changed hands or were revoked, and with limits', async () => {
-    const one = make({ limit: 2, ttl: 100_000_000 });
-    await one.take('x.1');
-    await one.take('h.0');
-    const sizes = new Set<number>();
-    for (let i = 1; i <= 200; i++) {
-      await one.acquire(`c${i}.1`);
-      if (i % 2 === 0) await one.release(`c${i}.1`);
-      await one.adopt('h.0', `h.${i}`);
-      one.pass(100);
-      if (i > 100) sizes.add(await one.redis.zcard(one.keyOf('clients')));
-    }
-    expect(Math.max(...sizes)).to.be.at.most(52);
-    expect(await one.holders()).to.have.members(['x.1', 'h.200~h.0']);
-    await one.release(['x.1', 'h.200~h.0']);
-    const revoked = await one.queue();
-    one.pass(10_000);
+  it('do not grow with tickets that were revoked, and with limits', async () => {
+    const one = make();
     for (let i = 0; i < 50; i++) {
       await one.take(`r.${i}`, { ttl: 1000 });
       await one.revoke(`r.${i}`);
@@ -258,7 +230,6 @@ describeWithServer('keys of a semaphore', (server) => {
     one.pass(60_000);
     await one.addPermits(1, 'c.0');
     expect(await one.redis.zcard(one.keyOf('changes'))).to.equal(2);
-    await one.release(revoked);
     await one.expectNothingLeft();
     expect(await one.redis.hlen(one.keyOf('info'))).to.be.at.most(10);
   });
@@ -318,28 +289,5 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.extend('b.1.1900');
     expect(await left()).to.equal(1);
     await expectSound(one);
-  });
-
-  it('have numbers with all their digits, as replies do, whatever they count', async () => {
-    // A time whose last digits would be lost by 14 digits, and by floats of milliseconds; and one
-    // far ahead.
-    for (const now of [1_795_236_819_680.065, 8_995_236_819_680.125]) {
-      const one = make({ limit: 10_000_000, time: { now } });
-      for (let n = 1; n <= 12; n++) await one.take(`a.${n}.100000`, { ttl: 2_147_483_647 });
-      await one.take('c.1', { ttl: 1234 });
-      await one.release('a.11.100000');
-      const { slots, fencingToken } = await one.take('b.2.100002');
-      expect(fencingToken).to.equal(now * 1000 + 13);
-      expect([slots[0], slots[99_999], slots[100_000], slots.at(-1)]).to.deep.equal([
-        1_000_000, 1_099_999, 1_200_001, 1_200_002,
-      ]);
-      expect((await one.inspect()).held).to.equal(1_200_003);
-      await one.acquire('w.1.9000000');
-      expect(await one.lifeOf('c.1')).to.be.closeTo(1234, 0.001);
-      const shown = JSON.stringify([one.replies, Object.values(await one.state())]);
-      expect(shown.replaceAll(/[abcw]\.\d+(\.\d+)?/g, 'id')).not.to.match(
-        /\d\.\d|\de[+-]?\d|inf|nan/i,
-      );
-    }
   });
 });

@@ -7,7 +7,6 @@ import {
   closeFixtures,
   describeOnBoth,
   ids,
-  kinds,
   ofGroup,
   RedisFixture,
   request,
@@ -62,33 +61,6 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
     const order = (await grants(one)).map((id) => id.slice(2, 3));
     expect(order.join('')).to.equal(`d${'aab'.repeat(3)}`);
   });
-});
-
-describeOnBoth('a bounded queue', (make) => {
-  for (const given of [ofGroup(''), ofGroup('a', 2)]) {
-    it(`does not count requests of the dead, ${given.group ? 'in groups' : 'by arrival'}`, async () => {
-      const waits = (client: string, count: number) =>
-        ids(client, count).map((id) => request(id, 'wait', { order: given }));
-      for (const [seen, verdicts] of [
-        [[], ['queued', 'full']],
-        // Others have seen already that the client is dead.
-        [['a.1'], ['full', 'full']],
-      ] as const) {
-        const one = make({ limit: 1, ttl: 60_000 });
-        await one.take('x.1');
-        await one.acquire(waits('dead', 3), { maxWaiting: 3 });
-        expect(kinds(await one.acquire('c.0', { maxWaiting: 3 }))).to.deep.equal(['full']);
-        one.pass(5000);
-        for (const id of seen) await one.acquire(id);
-        expect(kinds(await one.acquire(waits('c', 2), { maxWaiting: 1 }))).to.deep.equal(verdicts);
-        // A client that left long ago comes back, and counts again.
-        const back = { client: 'dead', maxWaiting: 3 };
-        const places = 3 - (await one.queue()).length;
-        const again = kinds(await one.acquire(waits('dead', 3), back));
-        expect(again.filter((kind) => kind === 'queued')).to.have.length(places);
-      }
-    });
-  }
 });
 
 describeWithServer('the order, in Redis', (server) => {

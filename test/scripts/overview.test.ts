@@ -28,15 +28,4 @@ describeWithServer('the overview', (server) => {
     expect(tokens).to.have.length(32);
     await one.redis.del(...keysOf(hurt), ...keysOf(text));
   });
-
-  it('has the wait of a request for more than a limit that has shrunk', async () => {
-    const one = new RedisFixture(server(), { limit: 3 });
-    await one.take('a.1');
-    await one.acquire('b.1.3');
-    await one.setLimit(2);
-    await one.release('a.1');
-    one.pass(100);
-    const { oldestWait, waiting } = await one.overview();
-    expect([waiting, Math.round(oldestWait ?? NaN)]).to.deep.equal([1, 100]);
-  });
 });

@@ -2,15 +2,7 @@ import { expect } from 'chai';
 
 import type { PushedGrant } from '../../src/backends/backend.js';
 import { describeWithFakeClock } from '../support/require-server.js';
-import {
-  closeFixtures,
-  describeOnBoth,
-  granted,
-  ids,
-  kinds,
-  RedisFixture,
-  request,
-} from './port-fixture.js';
+import { closeFixtures, describeOnBoth, granted, ids, RedisFixture } from './port-fixture.js';
 
 describeOnBoth('tickets', (make) => {
   it('have tokens that are the time in microseconds, or the last token plus 1', async () => {
@@ -45,24 +37,6 @@ describeOnBoth('tickets', (make) => {
     expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [6]]);
   });
 
-  it('may be asked for twice of a semaphore in one call, beside those of another', async () => {
-    const { backend, key } = make();
-    const [x, y] = [key, { ...key, name: `other than ${key.name}` }];
-    const call = { client: 'c', limit: 1, ttl: 30_000, label: 'l', notAfter: undefined };
-    const acquired = await backend.acquire([
-      { ...call, key: x, requests: [request('c.1')] },
-      { ...call, key: y, ttl: 1000, requests: [request('c.2')] },
-      { ...call, key: x, label: 'other', requests: [request('c.3', 'try'), request('c.4')] },
-    ]);
-    expect(acquired.map(kinds)).to.deep.equal([['granted'], ['granted'], ['busy', 'queued']]);
-    const released = await backend.release([
-      { key: y, client: 'c', limit: 1, ids: ['c.2'] },
-      { key: x, client: 'c', limit: 0, ids: ['c.9', 'c.1'] },
-    ]);
-    expect(released.map((reply) => reply.released)).to.deep.equal([[true], [false, true]]);
-    expect(released.map((reply) => reply.grants.map(({ id }) => id))).to.deep.equal([[], ['c.4']]);
-  });
-
   it('are granted to thousands in one call, and pushed in messages of bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
@@ -79,29 +53,6 @@ describeOnBoth('tickets', (make) => {
     expect(held).to.equal(5001);
     expect(new Set(holders.flatMap(({ slots }) => slots)).size).to.equal(held);
     expect(new Set(holders.map(({ fencingToken }) => fencingToken)).size).to.equal(held);
-  });
-
-  it('pass thousands of dead requests and a large one, which gets its place back on asking', async () => {
-    const one = make({ limit: 2 });
-    await one.acquire(['x.1', 'x.2']);
-    const [queued] = (await one.acquire('late.1.2')).verdicts;
-    const place = queued?.kind === 'queued' ? (queued.arrival ?? NaN) : NaN;
-    for (let from = 1; from < 3000; from += 1000) await one.acquire(ids('dead', 1000, from));
-    one.pass(4999);
-    await one.acquire(ids('a', 4));
-    expect((await one.queue())[0]).to.equal('late.1.2');
-    one.pass(1);
-    expect((await one.queue())[0]).to.equal('a.1');
-    await one.release(['x.1', 'x.2']);
-    // A grant without a claim lives for 5 s.
-    expect(await one.lifeOf('a.1')).to.be.closeTo(5000, 0.01);
-    await one.acquire('a.1');
-    expect(await one.lifeOf('a.1')).to.equal(one.ttl);
-    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
-    expect(await one.queue()).to.deep.equal(['a.3', 'a.4']);
-    const [back] = (await one.acquire([request('late.1.2', place)])).verdicts;
-    expect(back).to.include({ kind: 'queued', arrival: place });
-    expect(await one.queue()).to.deep.equal(['late.1.2', 'a.3', 'a.4']);
   });
 });
 

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
-import { thrownBy } from '../conformance/scope.js';
+import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
@@ -25,27 +24,6 @@ describe('a handle', () => {
     await clock.advance(0);
     expect(log.of('redsem:extend')).to.have.lengthOf(2);
   });
-
-  for (const look of ['held', 'expiresIn', 'signal', 'assertHeld'] as const) {
-    it(`stays lost when ${look} has found a step of the wall clock that is set back later`, async () => {
-      const { clock, handle, losses } = await heldFixture();
-      const log = new ChannelLog('jobs');
-      clock.stepWall(40_000);
-      if (look === 'assertHeld') expect(() => handle.assertHeld()).to.throw(HandleLostError);
-      else expect(handle[look]).not.to.equal(true);
-      expect(losses).to.deep.equal([]);
-      clock.stepWall(-3_600_000);
-      expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
-      await new Promise((resolve) => process.nextTick(resolve));
-      const error: unknown = handle.signal.reason;
-      expect(error).to.be.instanceOf(HandleLostError).and.include({ reason: 'expired' });
-      expect(thrownBy(() => handle.assertHeld())).to.equal(error);
-      await clock.advance(5000);
-      expect(losses.map(([, loss]) => loss)).to.deep.equal([error]);
-      expect(log.of('redsem:lost')).to.have.lengthOf(1);
-      expect(await handle.release()).to.equal(false);
-    });
-  }
 
   it('whose ticket was lost before it was handed out emits lost to a listener that comes later, also after release()', async () => {
     const clock = new ManualClock();

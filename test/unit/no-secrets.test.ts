@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import { expect } from 'chai';
 
 import { formatValue } from '../../src/arguments/shown.js';
-import { ACQUIRE_OPTIONS, SEMAPHORE_OPTIONS } from '../../src/arguments/known-options.js';
 import { QuorumError } from '../../src/errors.js';
 import * as api from '../../src/index.js';
 import { webView } from '../../src/web/index.js';
@@ -80,78 +79,37 @@ it('a value in a message has 100 characters at most and no credentials, a class 
   expect(message).to.include('got class Foo;').and.have.length.below(300);
 });
 
-describe('no secret is in a refusal:', () => {
+// test/unit/arguments.test.ts has the arguments of each call.
+it('no secret is in the refusal of a target, a node or another option, nor in an error for a name', async () => {
   const backend = new api.MemoryBackend();
-
-  const makes: ((options: object) => unknown)[] = [
-    (options) => new api.Semaphore(backend, 'a', { limit: 1, ...options }),
-    (options) => new api.Mutex(backend, 'a', options),
-    (options) => new api.KeyedMutex(backend, options),
-    (options) => new api.KeyedSemaphore(backend, { limit: 1, ...options }),
-    (options) => new api.ReadWriteLock(backend, 'a', options),
-    (options) => new api.Election(backend, 'a', options),
-    (options) => api.listSemaphores(backend, options),
-    (options) => webView(backend, options),
-  ];
-  const given = new Set(`${SEMAPHORE_OPTIONS} name stripes again hosts url`.split(' '));
-  // These options may be any text.
-  for (const free of ['label', 'prefix', 'name']) given.delete(free);
-
-  it('by a constructor', () => {
-    const refuses = (act: () => unknown, where: string): void =>
-      expectNoSecret(thrownBy(act), where);
-    const connection = { runBySha: () => 0, runByText: () => 0 } as unknown as api.SingleTarget;
-    for (const url of URLS) {
-      for (const make of makes) {
-        for (const option of given) refuses(() => make({ [option]: url }), option);
-        refuses(() => make({ [url]: url }), 'another option');
-        for (const option of ['password', 'secret', 'auth'])
-          refuses(() => make({ [option]: SECRET }), option);
-        refuses(() => make(url as never), 'options');
-      }
-      for (const target of [url, [url], { url }, [{ url }]])
-        refuses(() => new api.Semaphore(target as never, 'a', { limit: 1 }), 'target');
-      refuses(() => api.quorum(url as never), 'clients');
-      const named = { [url.slice(0, 250)]: connection };
-      refuses(() => api.quorum(named, { lists: [['other']] }), 'lists');
-      refuses(() => api.quorum({ node: connection }, { lists: [['node', url]] }), 'lists');
-      refuses(() => api.quorum(named, { otherSet: url as never }), 'otherSet');
-    }
-    const token = 123_456_789_012_345;
-    const error = thrownBy(() => webView(backend, { token: token as never }));
-    expect(inspect(error)).to.include('got number').and.not.include(String(token));
-  });
-
-  it('by a call, or for a name', async () => {
-    const semaphore = new api.Semaphore(backend, 'a', { limit: 1 });
-    const ticket = await semaphore.use((handle) => handle.toJSON());
-    // A group may be any text.
-    const options = [...ACQUIRE_OPTIONS, 'url', 'password'].filter((one) => one !== 'group');
-    const methods = 'acquire tryAcquire use setLimit addPermits setRate adopt close revoke'.split(
-      ' ',
-    );
-    const fields = ['name', 'id', 'slots', 'fencingToken'];
-    for (const url of URLS) {
-      const refused: Promise<unknown>[] = [
-        ...options.map((option) => semaphore.acquire({ [option]: url })),
-        ...fields.map((field) => semaphore.adopt({ ...ticket, [field]: url })),
-        ...methods.map((method) => semaphore[method as 'acquire'](url as never)),
-        api.acquireAll([url as never]),
-        new api.KeyedMutex(backend).acquire({ url } as never),
-        new api.KeyedSemaphore(backend, { limit: () => url as never }).acquire('key'),
-        new api.Election(backend, 'a').campaign(url as never),
-      ];
-      for (const [place, reason] of (await Promise.all(refused.map(reasonOf))).entries())
-        expectNoSecret(reason, `call ${place}`);
-      const named = new api.Semaphore(backend, url, { limit: 1 });
-      const held = await named.acquire();
-      const errors = [named.acquire(0), named.acquire({ permits: 2 })].map(reasonOf);
-      await Promise.all(errors);
-      await named.close();
-      for (const error of [...errors, reasonOf(named.acquire()), reasonOf(held.extend())])
-        expect(((await error) as Error).message).not.to.include(SECRET);
-    }
-  });
+  const connection = { runBySha: () => 0, runByText: () => 0 } as unknown as api.SingleTarget;
+  for (const url of URLS) {
+    const named = { [url.slice(0, 250)]: connection };
+    const others = [{ [url]: url }, { password: SECRET }, { secret: SECRET }, { auth: SECRET }];
+    const refused = [
+      ...[url, [url], { url }, [{ url }]].map((target) => {
+        return () => new api.Semaphore(target as never, 'a', { limit: 1 });
+      }),
+      ...others.map((wrong) => () => new api.Semaphore(backend, 'a', { limit: 1, ...wrong })),
+      ...[...others, url].map((wrong) => () => webView(backend, wrong as object)),
+      () => webView(backend, { hosts: url as never }),
+      () => api.quorum(url as never),
+      () => api.quorum(named, { lists: [['other']] }),
+      () => api.quorum({ node: connection }, { lists: [['node', url]] }),
+      () => api.quorum(named, { otherSet: url as never }),
+    ];
+    for (const act of refused) expectNoSecret(thrownBy(act), String(act));
+    const semaphore = new api.Semaphore(backend, url, { limit: 1 });
+    const held = await semaphore.acquire();
+    const errors = [semaphore.acquire(0), semaphore.acquire({ permits: 2 })].map(reasonOf);
+    await Promise.all(errors);
+    await semaphore.close();
+    for (const error of [...errors, reasonOf(semaphore.acquire()), reasonOf(held.extend())])
+      expect(((await error) as Error).message).not.to.include(SECRET);
+  }
+  const token = 123_456_789_012_345;
+  const error = thrownBy(() => webView(backend, { token: token as never }));
+  expect(inspect(error)).to.include('got number').and.not.include(String(token));
 });
 
 describe('no secret is in the error of a client:', () => {

@@ -25,12 +25,8 @@ async function expectRefusals(refusals: Record<string, () => unknown>): Promise<
 
 describe('options', () => {
   const backend = new api.MemoryBackend();
-  const semaphore = new api.Semaphore(backend, 'a', { limit: 1 });
   const made = (given: object) => () => resolveOptions({ limit: 1, ...given });
   const on = (client: unknown) => () => new api.Semaphore(client as never, 'x', { limit: 1 });
-  const lock = (given: object) => new api.ReadWriteLock(backend, 'a', given);
-  const election = (given: object) => new api.Election(backend, 'a', given);
-  const keyed = (given: unknown) => new api.KeyedSemaphore(backend, given as { limit: number });
 
   it('have their documented defaults, and cannot be changed afterwards', () => {
     const resolved = resolveOptions({ limit: 5 });
@@ -97,8 +93,8 @@ describe('options', () => {
     });
   });
 
-  // The conformance cases show that each option refuses a wrong value by its name; these are the
-  // words, the bounds that depend on another option, and the hints.
+  // test/unit/arguments.test.ts shows that each option refuses a wrong value by its name; these are
+  // the words, the bounds that depend on another option, and the hints.
   it('of every part and class are refused by their names, with their bounds and a hint', async () => {
     const budget = (name: string, amount = 1) => made({ budgets: { [name]: { amount, per: 1 } } });
     const rate = (given: object) => made({ rate: { permits: 1, per: 1, ...given } });
@@ -136,19 +132,8 @@ describe('options', () => {
       'othersets:  … did you mean otherSet': () => api.quorum({}, { othersets: 'warn' } as object),
       'stripe:  … did you mean stripes': () => new api.KeyedMutex(backend, { stripe: 1 } as object),
       'lockTimeout:  … mean ttl': () => new api.Mutex(backend, 'a', { lockTimeout: 1 } as object),
-      'options: expected an object, got 5': () => new api.MemoryBackend(5 as never),
-      'limit: expected an integer from 1 to 16777216, got 0': () => lock({ limit: 0 }),
-      'limit: expected an integer … to 16777216, got 16777217': () => lock({ limit: 2 ** 24 + 1 }),
-      'readers: expected no option of this name': () => lock({ readers: 5 }),
-      'rate: expected none, because a writer takes all': () => lock({ rate: 1 }),
-      'again: expected true or false, got "yes"': () => election({ again: 'yes' }),
-      'agian:  … did you mean again': () => election({ agian: true }),
-      'limit: expected none': () => election({ limit: 2 }),
-      'options: expected an object, got undefined': () => keyed(undefined),
-      'limit: expected a number, got undefined': () => keyed({}),
-      'stripes: expected no option of this name': () => keyed({ limit: 1, stripes: 3 }),
-      'nam:  … did you mean name': () => keyed({ limit: 1, nam: 'a' }),
-      'name: expected no colon': () => keyed({ limit: 1, name: 'a:b' }),
+      'rate: expected none, because a writer takes all': () =>
+        new api.ReadWriteLock(backend, 'a', { rate: 1 } as object),
     });
     for (const [option, hint] of Object.entries({
       lockTimeout: 'did you mean ttl?',
@@ -168,50 +153,6 @@ describe('options', () => {
       const message = `${option}: expected no option of this name (${hint}), got undefined;`;
       await expectRefusals({ [message]: made({ [option]: undefined }) });
     }
-  });
-
-  it('of every call are refused by their names, and the call takes nothing', async () => {
-    const mutex = new api.KeyedMutex(backend);
-    const [files, leader, keys] = [lock({}), election({}), keyed({ limit: 1 })];
-    const wait = { waitTimeout: 1 } as object;
-    const count = { count: 1 } as object;
-    const permits = { permits: 1 } as object;
-    const wrong = 5 as never;
-    const calls: Record<string, (() => unknown)[]> = {
-      'waitTimeout: expected no option of this name … timeout': [
-        () => semaphore.use(() => 1, wait),
-        () => mutex.acquire('a', wait),
-        () => mutex.use('a', () => 1, wait),
-        () => api.acquireAll([semaphore], wait),
-        () => api.useAll([semaphore], () => 1, wait),
-      ],
-      'count: expected no option of this name … permits': [
-        () => semaphore.tryAcquire(count),
-        () => semaphore.tryUse(() => 1, count),
-      ],
-      'semaphores.count: expected no option of this name … permits': [
-        () => api.acquireAll([{ semaphore, ...count }]),
-      ],
-      'permits: expected ': [() => files.acquireRead(permits), () => files.acquireWrite(permits)],
-      'timeout: expected ': [
-        () => files.acquireRead({ timeout: -1 }),
-        () => files.acquireWrite({ timeout: -1 }),
-      ],
-      'fn: expected ': [
-        () => files.read(wrong),
-        () => files.write(wrong),
-        () => keys.tryUse('a', wrong),
-      ],
-      'signal: expected ': [() => leader.campaign(wrong)],
-      'ttl: expected ': [() => keys.acquire('a', { ttl: 5 } as object)],
-      'key: expected ': [undefined, 5, ['a'], '', 'x'.repeat(600), 'a\ud800'].map(
-        (key) => () => keys.acquire(key as string),
-      ),
-    };
-    for (const [message, acts] of Object.entries(calls))
-      for (const act of acts) await expectRefusals({ [message]: act });
-    for (const each of [semaphore, files.semaphore, leader.mutex])
-      expect(await each.inspect()).to.include({ held: 0, waiting: 0 });
   });
 });
 

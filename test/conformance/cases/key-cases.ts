@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
+import { reasonOf } from '../../support/rejection.js';
 import { caseGroup, untilState } from '../scope.js';
 
 const DAY = 86_400_000;
@@ -29,23 +28,6 @@ export const keyCases = caseGroup('keys', ['keys'], (it) => {
     for (const [key, left] of keys) expect(left, key).to.be.greaterThan(20_000);
     await scope.end();
     await waiting;
-  });
-
-  it('go with the last ticket and waiter, but info a day later [P4, P8]', async (scope) => {
-    const [here, there] = scope.pair();
-    const holder = await there.acquire();
-    await errorOf(here.acquire(10), AcquireTimeoutError);
-    const waiting = here.acquire();
-    await scope.untilWaiting(1);
-    await holder.release();
-    const next = await waiting;
-    await scope.removeTicket(next);
-    await next.release();
-    await eventually(async () => {
-      const keys = await scope.ownKeys();
-      expect([...keys.keys()]).to.deep.equal(['info']);
-      expect(keys.get('info')).to.be.within(DAY - 60_000, DAY + 60_000);
-    });
   });
 
   it('of stripes are one key, which stays for a day [P8]', async (scope) => {

@@ -5,26 +5,6 @@ import { errorOf } from '../../support/rejection.js';
 import { caseGroup, untilState } from '../scope.js';
 
 export const limitCases = caseGroup('a live limit', ['operator calls'], (it) => {
-  it('counts for every process from its next call', async (scope) => {
-    const [here, there] = scope.pair({ limit: 2 });
-    await (await there.acquire()).extend();
-    await here.setLimit(3);
-    expect([here.limit, there.limit]).to.deep.equal([3, 2]);
-    expect(await there.tryAcquire()).to.include({ slot: 1 });
-    expect(there.limit).to.equal(3);
-    expect(await scope.elsewhere({ limit: 9 }).tryAcquire()).to.include({ slot: 2 });
-    for (const limit of [1, 9]) {
-      expect(await scope.elsewhere({ limit }).tryAcquire()).to.equal(null);
-    }
-    for (const limit of [2, 2, 1, Number.MAX_SAFE_INTEGER, 3]) {
-      await here.setLimit(limit);
-      expect((await there.inspect()).limit).to.equal(limit);
-      expect(there.limit).to.equal(limit);
-    }
-    const another = scope.semaphore({ limit: 2 }, scope.freshName());
-    expect(await another.inspect()).to.include({ limit: 2, limitFrom: 'options' });
-  });
-
   it('pauses with 0: no request is granted, holders keep their permits, waiters wait', async (scope) => {
     const [here, there] = scope.pair({ limit: 2 });
     const holder = await there.acquire();

@@ -8,7 +8,6 @@ import {
   HandleLostError,
   KeyedSemaphore,
   MemoryBackend,
-  Mutex,
   ReadWriteLock,
   Semaphore,
 } from '../../../src/index.js';
@@ -141,17 +140,6 @@ export const lockCases = caseGroup('mutexes, keys, and several locks as one', []
       last = token;
     }
     expect(() => handle.handleOf('z')).to.throw(RangeError, 'key: expected');
-  });
-
-  it('a mutex has one holder at once, and the options of a semaphore', async (scope) => {
-    const [mutex] = scope.inBoth((at) => new Mutex(at, scope.name, { ttl: 5000, label: 'me' }));
-    const handle = await mutex.acquire();
-    expect(handle.expiresIn).to.be.within(1, 5000);
-    for (const other of [mutex, scope.elsewhere()]) {
-      expect(await other.tryAcquire()).to.equal(null);
-      expect((await other.inspect()).holders[0]).to.include({ id: handle.id, label: 'me' });
-    }
-    expect(await handle.release()).to.equal(true);
   });
 
   it('a keyed semaphore has its own limit for each key, in all processes together', async (scope) => {

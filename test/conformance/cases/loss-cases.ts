@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 
 import { HandleLostError } from '../../../src/index.js';
-import { eventually } from '../../support/eventually.js';
 import { errorOf } from '../../support/rejection.js';
 import { caseGroup, expectLost, thrownBy, untilLost } from '../scope.js';
 
@@ -26,16 +25,6 @@ export const lossCases = caseGroup('extension and loss', [], (it) => {
     }
     await kept.extend();
     expect(kept.signal.aborted).to.equal(false);
-  });
-
-  it('an extension happens by itself, for all handles, whenever they came', async (scope) => {
-    const semaphore = scope.semaphore({ limit: 20, ttl: 600_000, extendEvery: 20 });
-    for (let i = 0; i < 10; i += 1) await scope.ageTicket(await semaphore.acquire(), 200_000);
-    await eventually(async () => {
-      const { holders } = await scope.elsewhere().inspect();
-      expect(holders).to.have.lengthOf(10);
-      for (const { expiresIn } of holders) expect(expiresIn).to.be.greaterThan(400_000);
-    });
   });
 });
 

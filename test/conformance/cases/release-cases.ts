@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../../src/index.js';
-import { AcquireTimeoutError, HandleLostError } from '../../../src/index.js';
+import { HandleLostError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { caseGroup } from '../scope.js';
 
@@ -15,10 +15,9 @@ const CALLS: readonly ((semaphore: Semaphore, job: Job) => Promise<unknown>)[] =
     return outcome.ran ? outcome.result : expect.fail('there is a free permit');
   },
 ];
-const never = (): never => expect.fail('it ran without a permit');
 const failure = new Error('the job failed');
 
-export const releaseCases = caseGroup('release, use, tryUse and await using', [], (it) => {
+export const releaseCases = caseGroup('release, use and tryUse', [], (it) => {
   it('release says each time whether the ticket was held, and frees no successor [P7]', async (scope) => {
     const [here, there] = scope.pair();
     for (const end of ['release', 'loss', 'known loss']) {
@@ -63,38 +62,5 @@ export const releaseCases = caseGroup('release, use, tryUse and await using', []
       const failing = call(semaphore, (handle) => scope.removeTicket(handle).then(throwing));
       expect(await reasonOf(failing)).to.equal(failure);
     }
-  });
-
-  it('use and tryUse take timeout and permits as acquire and tryAcquire do', async (scope) => {
-    const [here, there] = scope.pair({ limit: 3 });
-    for (const permits of [3, 1]) {
-      const held = await here.use(({ slots }) => slots.length, { permits, timeout: 0 });
-      const tried = await there.tryUse(({ slots }) => slots.length, { permits });
-      expect([held, tried]).to.deep.equal([permits, { ran: true, result: permits }]);
-    }
-    await there.acquire();
-    for (const timeout of [0, 20]) {
-      await errorOf(here.use(never, { permits: 3, timeout }), AcquireTimeoutError);
-    }
-    expect(await here.tryUse(never, { permits: 3 })).to.deep.equal({ ran: false });
-    expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
-  });
-
-  it('await using releases at the end of the block, whatever happened in it', async (scope) => {
-    const semaphore = scope.semaphore({ limit: 3 });
-    const handles: Handle[] = [];
-    const block = async (): Promise<void> => {
-      await using kept = await semaphore.acquire();
-      await using lost = await semaphore.acquire();
-      await using released = await semaphore.acquire();
-      await using closing = scope.semaphore({ limit: 3 });
-      await released.release();
-      handles.push(kept, lost, released, await closing.acquire());
-      await scope.removeTicket(lost);
-      throw failure;
-    };
-    expect(await reasonOf(block())).to.equal(failure);
-    expect(handles.map(({ held }) => held)).to.deep.equal([false, false, false, false]);
-    expect(await semaphore.inspect()).to.include({ held: 0 });
   });
 });

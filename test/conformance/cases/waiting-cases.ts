@@ -35,15 +35,6 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
     expect(await serve()).to.equal('012345');
   });
 
-  it('gives groups turns by their weights, over processes', async (scope) => {
-    const [here, there] = scope.pair({ limit: 2 });
-    const a = ['a', here, { group: 'a', weight: 2 }] as const;
-    const b = ['b', there, { group: 'b', weight: 1 }] as const;
-    const alsoA = ['a', there, a[2]] as const;
-    const serve = await queued(scope, [a, alsoA, a, alsoA, b, b]);
-    expect(await serve()).to.equal('aabaab');
-  });
-
   it('puts priority before groups and arrival, and inspect shows it', async (scope) => {
     const requests = Object.entries({
       a: {},
@@ -139,7 +130,7 @@ export const waitingCases = caseGroup('waiting', ['queue'], (it) => {
     expect(await waiting).to.include({ held: true });
     const elsewhere = scope.elsewhere().acquire();
     await scope.untilWaiting(1);
-    await staying.close();
+    await staying[Symbol.asyncDispose]();
     expect(await elsewhere).to.include({ held: true });
   });
 });

@@ -22,7 +22,7 @@ export function memoryRow(clock?: ManualClock): Row {
  * Another object, hence another client with other waiters, another queue in the process and another
  * inbox.
  */
-function otherDoor(backend: MemoryBackend): Backend {
+export function otherDoor(backend: MemoryBackend): Backend {
   return new Proxy(backend, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { fake, spy } from 'sinon';
 
-import type { AcquireCall } from '../../../src/backends/backend.js';
 import { acquireAll, AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
 import { KeyedMutex, KeyedSemaphore, ManualClock } from '../../../src/index.js';
 import { MemoryBackend, Semaphore } from '../../../src/index.js';
@@ -9,7 +8,7 @@ import { stripeOf } from '../../../src/many/key-stripes.js';
 import { collectUntil } from '../../support/garbage.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { granting, later } from '../stub-fixture.js';
+import { granting } from '../stub-fixture.js';
 
 const name = 'm';
 
@@ -115,24 +114,6 @@ describe('a keyed mutex on a backend that a test decides', () => {
     backend.onAcquire = (call) => backend.allGranted(call);
     await pass(clock, 200);
     expect(acquiring.value).to.include({ held: true });
-  });
-
-  it('gives back the permits that the call for all took after its time', async () => {
-    for (const taken of [2, 0]) {
-      const reply = later<void>();
-      const acquireTogether = async (calls: readonly AcquireCall[]) => {
-        await reply.promise;
-        return taken === 0 ? undefined : calls.map((call) => backend.allGranted(call));
-      };
-      Object.assign(backend, { acquireTogether });
-      const trying = watch(backend.clock, mutex.tryAcquire(['a', 'b']));
-      await backend.clock.advance(5000);
-      expect(trying.error).to.be.instanceOf(BackendError);
-      const before = backend.givenBack.length;
-      reply.resolve();
-      await backend.clock.advance(0);
-      expect(backend.givenBack.length - before).to.equal(taken);
-    }
   });
 });
 

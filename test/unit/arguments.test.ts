@@ -1,16 +1,8 @@
 import { expect } from 'chai';
+import { inspect } from 'node:util';
 
-import {
-  acquireAll,
-  ClosedError,
-  KeyedMutex,
-  MemoryBackend,
-  Mutex,
-  Semaphore,
-  useAll,
-} from '../../../src/index.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
-import { caseGroup } from '../scope.js';
+import * as api from '../../src/index.js';
+import { errorOf, reasonOf } from '../support/rejection.js';
 
 type Call = (value: never) => unknown;
 /** The values that a call refuses with a TypeError, and the values that are out of its range. */
@@ -52,6 +44,7 @@ const BAD_CALLS: readonly Bad[] = [
   ['group', [5, HALF_A_LETTER], ['', 'x'.repeat(129)]],
   // Without a group, no weight is right.
   ['weight', ['1', 2], [0, 1001, 1.5]],
+  ['waitTimeout', [1], []],
 ];
 
 /** The message has the length in bytes where that is wrong. */
@@ -71,11 +64,17 @@ function expectRefused(reason: unknown, option: string, value: unknown, type: ty
   expect(shown, `value in ${message}`).to.include(shownOf(value));
 }
 
-/** Never by a throw. */
+const SECRET = 'hunter2';
+/** These options may be any text. */
+const FREE = ['group', 'prefix', 'label', 'name', 'key', 'keys'];
+
+/** Never by a throw, and without the password of a URL. */
 async function expectRejected(...refusals: Refusal[]): Promise<void> {
   for (const [option, types, ranges, ...calls] of refusals) {
     for (const call of calls) {
       const reason = (value: unknown) => reasonOf(call(value as never) as Promise<unknown>);
+      if (!FREE.includes(option))
+        expect(inspect(await reason(`redis://u:${SECRET}@host`))).not.to.include(SECRET);
       for (const bad of types) expectRefused(await reason(bad), option, bad, TypeError);
       for (const bad of ranges) expectRefused(await reason(bad), option, bad, RangeError);
     }
@@ -89,41 +88,82 @@ function withBad(option: string, value: unknown): object {
   return { limit: 1, [outer]: inner === undefined ? value : { ...beside, [inner]: value } };
 }
 
-const nothing = (): void => {};
+/** A constructor throws. */
+function made(Class: new (...args: never[]) => unknown, ...before: unknown[]): Call {
+  return async (...options: unknown[]): Promise<unknown> =>
+    Reflect.construct(Class, [...before, ...options]);
+}
 
-/** The first line of the failure table. */
-export const argumentCases = caseGroup('bad arguments', [], (it) => {
-  it('of constructors are refused, each by its name', async ({ place: { target }, name }) => {
-    const make = async (...given: unknown[]): Promise<unknown> =>
-      Reflect.construct(Semaphore, given);
-    const mutex = async (options: unknown) => new Mutex(target, name, options as object);
-    const keyed = async (options: unknown) => new KeyedMutex(target, options as object);
+describe('bad arguments', () => {
+  const backend = new api.MemoryBackend();
+  const semaphore = new api.Semaphore(backend, 'jobs', { limit: 3 });
+  const mutex = new api.Mutex(backend, 'mutex');
+  const locks = new api.KeyedMutex(backend, { name: 'locks' });
+  const keyed = new api.KeyedSemaphore(backend, { limit: 1 });
+  const files = new api.ReadWriteLock(backend, 'files');
+  const leader = new api.Election(backend, 'leader');
+  const nothing = (): void => {};
+
+  it('of constructors are refused, each by its name', async () => {
+    const { Semaphore } = api;
+    const named = made(Semaphore, backend, 'a');
+    const [mutexes, elections] = [made(api.Mutex, backend, 'a'), made(api.Election, backend, 'a')];
+    const readers = made(api.ReadWriteLock, backend, 'a');
+    const [mutexesByKey, byKey] = [
+      made(api.KeyedMutex, backend),
+      made(api.KeyedSemaphore, backend),
+    ];
+    const given = (call: Call, option: string, beside = {}): Call => {
+      return (value) => call({ ...beside, [option]: value } as never);
+    };
     const one = { limit: 1 };
     await expectRejected(
       ...BAD_OPTIONS.map((bad): Refusal => {
-        return [...bad, (value) => make(target, name, withBad(bad[0], value))];
+        return [...bad, (value) => named(withBad(bad[0], value) as never)];
       }),
-      ['target', [undefined, null, ...CONNECTIONS, 'redis://a'], [], (at) => make(at, name, one)],
-      ['name', [undefined, null, 5, '\udc00a'], ['', ...LONG_NAMES], (as) => make(target, as, one)],
-      ['options', [undefined, null, 5], [], (options) => make(target, name, options)],
-      ['options', [5, null], [], mutex],
-      ['options', ['a'], [], keyed],
-      ['limit', [], [1, 2, '1'], (limit) => mutex({ limit })],
-      ['limit', [], [1, 3], (limit) => keyed({ limit })],
-      ['ttl', [], [5], (ttl) => mutex({ ttl }), (ttl) => keyed({ ttl })],
-      ['name', [5, 'a:b', HALF_A_LETTER], ['', 'x'.repeat(129)], (as) => keyed({ name: as })],
-      ['stripes', ['8'], [0, 1.5], (stripes) => keyed({ stripes })],
+      [
+        'target',
+        [undefined, null, ...CONNECTIONS, 'redis://a'],
+        [],
+        async (target) => {
+          return new Semaphore(target, 'a', one);
+        },
+      ],
+      [
+        'name',
+        [undefined, null, 5, '\udc00a'],
+        ['', ...LONG_NAMES],
+        async (name) => {
+          return new Semaphore(backend, name, one);
+        },
+      ],
+      ['options', [undefined, null, 5], [], named],
+      ['options', [5, null], [], mutexes],
+      ['options', ['a'], [], mutexesByKey],
+      ['options', [undefined], [], byKey],
+      ['options', [5], [], made(api.MemoryBackend)],
+      ['limit', [], [1, 2, '1'], given(mutexes, 'limit'), given(elections, 'limit')],
+      ['limit', [], [1, 3], given(mutexesByKey, 'limit')],
+      ['limit', [undefined], [], given(byKey, 'limit')],
+      ['limit', [], [0, 2 ** 24 + 1], given(readers, 'limit')],
+      ['ttl', [], [5], given(mutexes, 'ttl'), given(mutexesByKey, 'ttl')],
+      ['name', [5, 'a:b', HALF_A_LETTER], ['', 'x'.repeat(129)], given(mutexesByKey, 'name')],
+      ['name', ['a:b'], [], given(byKey, 'name', one)],
+      ['nam', ['a'], [], given(byKey, 'nam', one)],
+      ['stripes', ['8'], [0, 1.5], given(mutexesByKey, 'stripes')],
+      ['stripes', [3], [], given(byKey, 'stripes', one)],
+      ['readers', [5], [], given(readers, 'readers')],
+      ['again', ['yes'], [], given(elections, 'again')],
+      ['agian', [true], [], given(elections, 'agian')],
     );
-    const alone = make(new MemoryBackend(), name, { limit: 1, replicas: { atLeast: 1 } });
+    const alone = named({ limit: 1, replicas: { atLeast: 1 } } as never) as Promise<unknown>;
     const { message } = await errorOf(alone, TypeError);
     expect(message).to.match(/^replicas: expected none, or a client of one Redis/);
   });
 
-  it('of calls are refused, each by its name, and the call takes nothing', async (scope) => {
-    const semaphore = scope.semaphore({ limit: 3 });
-    const [mutex] = scope.keyed();
-    const all = (semaphores: unknown): Promise<unknown> => acquireAll(semaphores as []);
-    const lock = (keys: unknown): Promise<unknown> => mutex.acquire(keys as string);
+  it('of calls are refused, each by its name, and the call takes nothing', async () => {
+    const all = (semaphores: unknown): Promise<unknown> => api.acquireAll(semaphores as []);
+    const lock = (keys: unknown): Promise<unknown> => locks.acquire(keys as string);
     await expectRejected(
       ...BAD_CALLS.flatMap((bad): Refusal[] => [
         [...bad, (value) => semaphore.acquire({ [bad[0]]: value })],
@@ -135,30 +175,49 @@ export const argumentCases = caseGroup('bad arguments', [], (it) => {
       [...BAD_PERMITS, (permits) => semaphore.tryUse(nothing, { permits })],
       ['drain', ['5'], [-1, NaN, Infinity, 2 ** 31], (drain) => semaphore.close({ drain })],
       ['options', [null], [], (options) => semaphore.tryAcquire(options)],
+      ['count', [1], [], (count) => semaphore.tryAcquire({ count } as object)],
+      ['count', [1], [], (count) => semaphore.tryUse(nothing, { count } as object)],
       ['fn', [5, 'job'], [], (fn) => semaphore.use(fn), (fn) => semaphore.tryUse(fn)],
       ['semaphores', [undefined, 5], [], all],
       ['semaphores', [5, {}, null], [], (each) => all([each])],
-      ['permits', ['1'], [0, 4], (permits) => acquireAll([{ semaphore, permits }])],
-      ['timeout', [], [NaN], (timeout) => acquireAll([semaphore], timeout)],
-      ['clock', [{}], [], (clock) => acquireAll([semaphore], { clock })],
-      ['fn', ['fn'], [], (fn) => useAll([semaphore], fn), (fn) => mutex.use('a', fn)],
+      ['semaphores.count', [1], [], (count) => all([{ semaphore, count }])],
+      ['permits', ['1'], [0, 4], (permits) => api.acquireAll([{ semaphore, permits }])],
+      ['timeout', [], [NaN], (timeout) => api.acquireAll([semaphore], timeout)],
+      ['clock', [{}], [], (clock) => api.acquireAll([semaphore], { clock })],
+      ['late', [1], [], (late) => api.acquireAll([semaphore], { late } as object)],
+      ['late', [1], [], (late) => api.useAll([semaphore], nothing, { late } as object)],
+      ['fn', ['fn'], [], (fn) => api.useAll([semaphore], fn), (fn) => locks.use('a', fn)],
       ['keys', [undefined, 5, new Set(['a']), HALF_A_LETTER], ['', 'x'.repeat(600)], lock],
-      ['keys', [undefined, 5], [''], (keys) => mutex.tryAcquire(keys)],
+      ['keys', [undefined, 5], [''], (keys) => locks.tryAcquire(keys)],
       ['keys', [5, ['b']], [], (key) => lock(['a', key])],
-      ['timeout', [], [-1], (timeout) => mutex.acquire('a', timeout)],
-      ['signal', [{}], [], (signal) => mutex.acquire('a', { signal })],
+      ['timeout', [], [-1], (timeout) => locks.acquire('a', timeout)],
+      ['late', [1], [], (late) => locks.use('a', nothing, { late } as object)],
+      ['signal', [{}], [], (signal) => locks.acquire('a', { signal })],
+      ['signal', [5], [], (signal) => leader.campaign(signal)],
+      ['permits', [1], [], (permits) => files.acquireRead({ permits } as object)],
+      ['permits', [1], [], (permits) => files.acquireWrite({ permits } as object)],
+      ['timeout', [], [-1], (timeout) => files.acquireRead({ timeout })],
+      ['timeout', [], [-1], (timeout) => files.acquireWrite({ timeout })],
+      ['fn', [5], [], (fn) => files.read(fn), (fn) => files.write(fn)],
+      ['fn', [5], [], (fn) => keyed.tryUse('a', fn)],
+      ['ttl', [5], [], (ttl) => keyed.acquire('a', { ttl } as object)],
+      [
+        'key',
+        [undefined, 5, ['a'], HALF_A_LETTER],
+        ['', 'x'.repeat(600)],
+        (key) => {
+          return keyed.acquire(key);
+        },
+      ],
     );
-    expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
-    const longest = 'x'.repeat(512 - `keyed:${scope.name}:`.length);
-    expect(await mutex.tryAcquire(longest)).to.include({ held: true });
+    for (const each of [semaphore, files.semaphore, leader.mutex])
+      expect(await each.inspect()).to.include({ held: 0, waiting: 0 });
+    const longest = 'x'.repeat(512 - 'keyed:locks:'.length);
+    expect(await locks.tryAcquire(longest)).to.include({ held: true });
   });
-});
 
-export const operatorArgumentCases = caseGroup('bad arguments', ['operator calls'], (it) => {
-  it('of operator calls are refused, each by its name', async (scope) => {
-    const semaphore = scope.semaphore({ limit: 2 });
-    const [mutex] = scope.inBoth((at) => new Mutex(at, scope.name));
-    const ticket = { name: scope.name, id: 'abc.1', slots: [0], fencingToken: 5 };
+  it('of operator calls are refused, each by its name', async () => {
+    const ticket = { name: 'jobs', id: 'abc.1', slots: [0], fencingToken: 5 };
     const adopt = (part: object): Promise<unknown> => semaphore.adopt({ ...ticket, ...part });
     const ids = [undefined, 'abc', 'abc.1|2', 'abc.1 2', 'abc.1~x.1~y.1'];
     await expectRejected(
@@ -170,14 +229,14 @@ export const operatorArgumentCases = caseGroup('bad arguments', ['operator calls
       ['ticketId', [undefined, 5, 'no id', 'a.1;b.2', 'a.1|'], [], (id) => semaphore.revoke(id)],
       ['limit', ['3', null], [-1, 1.5, NaN, Infinity], (limit) => semaphore.setLimit(limit)],
       ['delta', ['3', undefined], [1.5, NaN, Infinity], (delta) => semaphore.addPermits(delta)],
-      ['delta', [], [-3, 2 ** 53 - 1], (delta) => semaphore.addPermits(delta)],
+      ['delta', [], [-4, 2 ** 53 - 1], (delta) => semaphore.addPermits(delta)],
       ['rate', [3, null, '100/m'], [], (rate) => semaphore.setRate(rate)],
       ['rate.per', ['1'], [0, 1.5], (per) => semaphore.setRate({ permits: 1, per })],
       ['limit', [], [2, -1, '1', NaN], (limit) => mutex.setLimit(limit)],
       ['delta', [], [1, -1], (delta) => mutex.addPermits(delta)],
     );
     const { limit, ...state } = await semaphore.inspect();
-    expect([limit, 'rate' in state]).to.deep.equal([2, false]);
+    expect([limit, 'rate' in state]).to.deep.equal([3, false]);
     await semaphore.close();
     const calls = [
       semaphore.setLimit(2),
@@ -185,6 +244,6 @@ export const operatorArgumentCases = caseGroup('bad arguments', ['operator calls
       semaphore.revoke('abc.1'),
       adopt({}),
     ];
-    for (const call of calls) await errorOf<Error>(call, ClosedError);
+    for (const call of calls) await errorOf<Error>(call, api.ClosedError);
   });
 });
