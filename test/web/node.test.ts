@@ -28,7 +28,7 @@ describe('the bridge to node:http', () => {
   it('answers the error of a handler with 500, or leaves the answer to the framework', async () => {
     const failure = new Error('the login is away');
     const { view, told } = viewFixture();
-    const { onError } = view;
+    const onError = (error: unknown): void => void told.push(error);
     const failing = toNodeListener(Object.assign(() => Promise.reject(failure), { onError }));
     const serving = toNodeListener(view);
     const passedOn: unknown[] = [];
