@@ -19,7 +19,7 @@ export function endLooks<C extends { advance(duration: number): unknown }>(clock
   return clock;
 }
 
-/** A view of semaphores in memory, on a clock that the test moves; `told`: its errors. */
+/** A view of semaphores in memory, on a clock that the test moves, and the errors of the view. */
 export function viewFixture(options: WebViewOptions = {}) {
   const clock = endLooks(new ManualClock(1_800_000_000_000));
   const backend = new MemoryBackend({ clock });

@@ -28,7 +28,7 @@ export class StoredSemaphore {
     return parts.filter((part) => part !== 'tickets' || !isEmpty);
   }
 
-  /** The ids of the queued requests, once there are so many. */
+  /** The ids of the queued requests, once `count` requests wait. */
   untilQueued(count: number): Promise<string[]> {
     return eventually(async () => {
       const queue = await this.#texts('HKEYS', `${this.#start}requests`);
