@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describeWithServer } from '../support/require-server.js';
 import { makeTemporaryFolder } from '../support/temporary-folder.js';
-import { answerTo } from '../web/web-fixture.js';
+import { answerTo, sendLimit } from '../web/web-fixture.js';
 import { startFromSources, semaphoreOn } from './cli-fixture.js';
 import { redsemHere } from './in-process.js';
 
@@ -13,14 +13,13 @@ async function startWeb(url: string, ...args: string[]) {
   await program.shows(/^http:\S+\n/);
   const [address = ''] = /^http:\S+/.exec(program.stdout) ?? [];
   const printed = /^token: (\S+)\n/m.exec(program.stdout)?.[1];
-  const ask = (path: string, token?: string, more = {}, init = {}): Promise<Response> => {
-    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    return fetch(address + path, { ...init, headers: { ...more, ...authorization } });
+  const ask = (path: string, token?: string): Promise<Response> => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return fetch(address + path, { headers });
   };
-  const setLimit = (name: string, token = ''): Promise<Response> => {
-    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-    const body = JSON.stringify({ name, limit: 9 });
-    return ask('api/limit', token, headers, { method: 'POST', body });
+  const setLimit = (token: string): Promise<Response> => {
+    const headers = { 'sec-fetch-site': 'same-origin', authorization: `Bearer ${token}` };
+    return sendLimit(`${address}api/limit`, headers);
   };
   return { program, address, printed, ask, setLimit };
 }
@@ -36,7 +35,7 @@ describeWithServer('redsem web', (server) => {
       expect((await ask(path)).status).to.equal(401);
     const list: unknown = await (await ask('api/list', printed)).json();
     expect(list).to.have.nested.property('semaphores[0].name', 'jobs');
-    expect((await setLimit('jobs', printed)).status).to.equal(403);
+    expect((await setLimit(printed)).status).to.equal(403);
     // A page that is open does not keep it.
     await (await ask('api/events', printed)).body?.getReader().read();
     const { code, stdout, stderr } = await program.end('SIGINT');
@@ -46,15 +45,15 @@ describeWithServer('redsem web', (server) => {
   });
 
   it('changes with --actions and the token, under its own names alone', async () => {
-    const jobs = semaphoreOn(server(), 'changed', 2);
+    const jobs = semaphoreOn(server(), 'jobs', 2);
     const file = join(makeTemporaryFolder(), 'token');
     const given = 'a-token-from-a-file-0123456789';
     writeFileSync(file, `${given}\n`);
     const args = ['--actions', '--token-file', file, '--host', 'ops.example'];
     const { program, address, printed, setLimit } = await startWeb(server().url, ...args);
     expect(printed, 'a given token').to.equal(undefined);
-    expect(await (await setLimit('changed', given)).json()).to.deep.equal({ changed: true });
-    expect(await jobs.inspect()).to.include({ limit: 9 });
+    expect(await (await setLimit(given)).json()).to.deep.equal({ changed: true });
+    expect(await jobs.inspect()).to.include({ limit: 3 });
     const { port } = new URL(address);
     const own = ['ops.example', `ops.example:${port}`, `localhost:${port}`, `[::1]:${port}`];
     const foreign = ['evil.example', `evil.example:${port}`, 'localhost', '127.0.0.1:1'];

@@ -13,47 +13,37 @@ export interface Login {
   readonly password: string;
 }
 
+export type ClientFixture = ReturnType<typeof clientsOf>;
+
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
-export class ClientFixture {
-  readonly kind: BothKinds;
-  readonly #clients: OpenClient[] = [];
-  readonly #semaphores: Semaphore[] = [];
-
-  constructor(kind: BothKinds) {
-    this.kind = kind;
-  }
-
-  /** A client with the library's default options. */
-  async connect(port: number, login?: Login): Promise<OpenClient> {
-    const user = login === undefined ? '' : `${login.username}:${login.password}@`;
-    const client = await openClient(this.kind, `redis://${user}127.0.0.1:${port}`);
-    this.#clients.push(client);
-    return client;
-  }
-
-  /** A semaphore on a target, or on a new client of that port. */
-  semaphore(target: RedisTarget | Backend, name: string, options: SemaphoreOptions): Semaphore {
-    const semaphore = new Semaphore(target, name, options);
-    this.#semaphores.push(semaphore);
-    return semaphore;
-  }
-
-  async close(): Promise<void> {
+function clientsOf(kind: BothKinds) {
+  const clients: OpenClient[] = [];
+  const semaphores: Semaphore[] = [];
+  afterTest(async () => {
     // Clients first: then nothing that hangs can hold up the rest.
-    for (const client of this.#clients) void client.close();
-    await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
-  }
+    for (const client of clients) void client.close();
+    await Promise.all(semaphores.map((semaphore) => semaphore.close()));
+  });
+  /** A client with the library's default options. */
+  const connect = async (port: number, login?: Login): Promise<OpenClient> => {
+    const user = login === undefined ? '' : `${login.username}:${login.password}@`;
+    const client = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
+    clients.push(client);
+    return client;
+  };
+  const semaphore = (target: RedisTarget | Backend, name: string, options: SemaphoreOptions) => {
+    const made = new Semaphore(target, name, options);
+    semaphores.push(made);
+    return made;
+  };
+  return { kind, connect, semaphore };
 }
 
 type Body = (fixture: ClientFixture) => Promise<void>;
 
 /** A test through a real client, where the other client behaves alike. */
 export function itThrough(kind: BothKinds, title: string, body: Body): void {
-  it(`${title} (${kind})`, async () => {
-    const fixture = new ClientFixture(kind);
-    afterTest(() => fixture.close());
-    await body(fixture);
-  });
+  it(`${title} (${kind})`, () => body(clientsOf(kind)));
 }
 
 /** The same test once through each real client. */

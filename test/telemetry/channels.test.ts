@@ -37,7 +37,7 @@ describe('diagnostics channels', () => {
     expect(log.of('redsem:wait')).to.deep.equal([]);
   });
 
-  it('carry calls that reject, also for a bad argument, and a call that finds no permit', async () => {
+  it('carry calls that reject or find no permit, an adopted ticket, and another limit', async () => {
     const semaphore = open();
     const handle = await semaphore.acquire();
     const caught = (call: Promise<unknown>) => call.catch((error: unknown) => error);
@@ -54,23 +54,12 @@ describe('diagnostics channels', () => {
     const results = [handle, undefined, null, undefined];
     expect(log.of(END).map(({ result }) => result)).to.deep.equal(results);
     expect(log.of('redsem:grant')).to.have.length(1);
-  });
-
-  it('carry an adopted ticket, a revocation, and another limit under the same name', async () => {
-    const semaphore = open({ limit: 2 });
-    const handle = await semaphore.acquire({ permits: 2 });
-    const adopted = await semaphore.adopt(handle.toJSON());
-    const { id, slots, fencingToken } = adopted;
-    const grant = { name: NAME, id, slots, fencingToken, waited: 0, attempts: 0 };
-    expect(log.of('redsem:grant')[1]).to.deep.equal(grant);
-    await clock.advance(40);
-    await semaphore.revoke(id);
-    const losses = log.of('redsem:lost');
-    expect(losses[0]).to.deep.include({ id: handle.id, reason: 'missing' });
-    expect(losses[1]).to.deep.include({ id, reason: 'revoked', heldFor: 40 });
-    await semaphore.acquire();
-    await open({ limit: 5 }).acquire();
-    expect(log.of('redsem:mismatch')).to.deep.equal([{ name: NAME, limit: 5, otherLimit: 2 }]);
+    const { id, slots, fencingToken } = await semaphore.adopt(handle.toJSON());
+    const adoption = { name: NAME, id, slots, fencingToken, waited: 0, attempts: 0 };
+    expect(log.of('redsem:grant')[1]).to.deep.equal(adoption);
+    expect(log.of('redsem:lost')[0]).to.include({ id: handle.id, reason: 'missing', heldFor: 30 });
+    await open({ limit: 5 }).tryAcquire();
+    expect(log.of('redsem:mismatch')).to.deep.equal([{ name: NAME, limit: 5, otherLimit: 1 }]);
   });
 
   it('carry a handle that was garbage collected without release', async () => {

@@ -5,7 +5,7 @@ import type { ListSnapshot } from '../../src/web/api-types.js';
 import { toNodeListener } from '../../src/web/node.js';
 import { moment } from '../support/moment.js';
 import { uncaughtDuring } from '../support/uncaught.js';
-import { Events, get, post, recorder, serve, viewFixture } from './web-fixture.js';
+import { Events, get, post, serve, viewFixture } from './web-fixture.js';
 
 describe('failures of the web view', () => {
   it('a response that cannot be sent is an error of that request alone', async () => {
@@ -16,8 +16,7 @@ describe('failures of the web view', () => {
       throw new Error('the other half is missing');
     }
     let verdict: boolean | Response = true;
-    const { told, onError } = recorder();
-    const { view } = viewFixture({ authorize: () => verdict, onError });
+    const { view, told } = viewFixture({ authorize: () => verdict });
     const address = await serve(toNodeListener(view));
     const uncaught = await uncaughtDuring(async () => {
       for (verdict of [used, Response.error()]) {
@@ -35,8 +34,7 @@ describe('failures of the web view', () => {
   });
 
   it('an absent server is named by every route, and a change without it is an error', async () => {
-    const { told, onError } = recorder();
-    const { clock, backend, view, open } = viewFixture({ actions: true, onError });
+    const { clock, backend, view, told, open } = viewFixture({ actions: true });
     await open('jobs').setLimit(2);
     const isReachable = async (path: string): Promise<boolean> => {
       const response = await get(view, `/api/${path}`);
@@ -75,8 +73,7 @@ describe('failures of the web view', () => {
   });
 
   it('a stream whose picture cannot be made ends alone', async () => {
-    const { told, onError } = recorder();
-    const { clock, view } = viewFixture({ onError });
+    const { clock, view, told } = viewFixture();
     const wall = stub(clock, 'wall').callThrough();
     const broken = new Events(await get(view, '/api/events'));
     const first = broken.next('list');
@@ -104,7 +101,7 @@ describe('failures of the web view', () => {
     };
     const authorize = throwing(broken);
     const written = stub(console, 'error');
-    const silent = viewFixture({ authorize });
+    const silent = viewFixture({ authorize, onError: undefined });
     for (let i = 0; i < 7; i += 1) {
       await get(silent.view, '/');
       await silent.clock.advance(20_000);

@@ -19,14 +19,16 @@ export function endLooks<C extends { advance(duration: number): unknown }>(clock
   return clock;
 }
 
-/** A view of semaphores in memory, on a clock that the test moves. */
+/** A view of semaphores in memory, on a clock that the test moves, and the errors of the view. */
 export function viewFixture(options: WebViewOptions = {}) {
   const clock = endLooks(new ManualClock(1_800_000_000_000));
   const backend = new MemoryBackend({ clock });
-  const view = webView(backend, { clock, ...options });
+  const told: unknown[] = [];
+  const onError = (error: unknown): void => void told.push(error);
+  const view = webView(backend, { clock, onError, ...options });
   const open = (name: string, limit = 1, label = 'the test'): Semaphore =>
     new Semaphore(backend, name, { limit, label });
-  return { clock, backend, view, open };
+  return { clock, backend, view, told, open };
 }
 
 export function get(
@@ -61,13 +63,11 @@ export function post(
   return view(new Request(ORIGIN + path, init));
 }
 
-/** Over HTTP, as a page of `origin`: the limit of `jobs` is 3. */
-export function sendLimit(url: string, origin: string): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin },
-    body: JSON.stringify({ name: 'jobs', limit: 3 }),
-  });
+/** Over HTTP: the limit of `jobs` is 3. */
+export function sendLimit(url: string, headers: Readonly<Record<string, string>>) {
+  const body = JSON.stringify({ name: 'jobs', limit: 3 });
+  const all = { 'content-type': 'application/json', ...headers };
+  return fetch(url, { method: 'POST', headers: all, body });
 }
 
 /** The answer to a request that is sent as it is: `fetch` would change it. */
@@ -114,10 +114,4 @@ export async function serve(listener: NodeListener): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   afterTest(() => server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** Records the errors that a view reports. */
-export function recorder() {
-  const told: unknown[] = [];
-  return { told, onError: (error: unknown) => void told.push(error) };
 }

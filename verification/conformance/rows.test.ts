@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 
-import type { Row } from '../../test/conformance/row.js';
 import { ioredisMockRow } from '../../test/conformance/rows/ioredis-mock-row.js';
 import { memoryRow } from '../../test/conformance/rows/memory-row.js';
 import { redisRow } from '../../test/conformance/rows/redis-row.js';
@@ -49,14 +48,9 @@ describe('conformance, with time', () => {
     it('runs every case on each client of each library', () => {
       const clients = rows.filter(({ title }) => /^(io)?redis \d/.test(title));
       expect(clients).to.have.lengthOf(8);
-      expect(clients.flatMap(missingGroups)).to.deep.equal([]);
+      const lacks = new Set(clients.flatMap((row) => Object.keys(row.lacks)));
+      const missing = allGroups.filter(({ needs }) => needs.some((ability) => lacks.has(ability)));
+      expect(missing.map(({ title }) => title)).to.deep.equal([]);
     });
   });
 });
-
-/** The groups that a row leaves out. */
-function missingGroups({ title: row, lacks }: Row): string[] {
-  return allGroups
-    .filter(({ needs }) => needs.some((ability) => lacks[ability] !== undefined))
-    .map(({ title }) => `${row}: ${title}`);
-}

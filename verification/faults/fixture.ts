@@ -1,5 +1,3 @@
-import { expect } from 'chai';
-
 import type { Backend, Handle, RedisTarget, Semaphore, SemaphoreOptions } from '../../src/index.js';
 import {
   type ClientFixture,
@@ -7,9 +5,8 @@ import {
   type Login,
   newName,
 } from '../../test/support/client-fixture.js';
-import { eventually } from '../../test/support/eventually.js';
 import type { TestServer } from '../../test/support/redis-server.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { StoredSemaphore } from '../support/stored-semaphore.js';
 
 type Options = Partial<SemaphoreOptions>;
 
@@ -36,10 +33,6 @@ export class Fixture {
 
   over(target: RedisTarget | Backend, options: Options = {}): Semaphore {
     return this.clients.semaphore(target, this.name, { limit: 1, ...options });
-  }
-
-  async untilQueued(count: number): Promise<void> {
-    await eventually(async () => expect(await this.stored.queue()).to.have.length(count));
   }
 }
 

@@ -6,7 +6,7 @@ import { connectionTo } from '../../test/support/open-client.js';
 import { errorOf } from '../../test/support/rejection.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { StoredSemaphore } from '../support/stored-semaphore.js';
 import { type Fixture, throughBothClients } from './fixture.js';
 
 describeWithServer('a permit that replicas must acknowledge', (server) => {
@@ -34,7 +34,7 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
     const first = await one.acquire(5000);
     expect(await copy.tickets()).to.have.length(1);
     const waiting = other.acquire(10_000);
-    await fixture.untilQueued(1);
+    await fixture.stored.untilQueued(1);
     expect(await first.release()).to.equal(true);
     const next = await waiting;
     // The claim time is 5 s: it was asked for, and has its whole life.

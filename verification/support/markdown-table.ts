@@ -6,14 +6,13 @@ export function markdownTable(
   const widths = head.map((_, column) =>
     Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),
   );
-  const line = (row: readonly string[]): string => {
-    const cells = row.map((cell, i) =>
-      i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0),
-    );
+  const line = (row: readonly string[], filler = ' '): string => {
+    const cells = row.map((cell, i) => {
+      const width = widths[i] ?? 0;
+      return i === 0 ? cell.padEnd(width, filler) : cell.padStart(width, filler);
+    });
     return `| ${cells.join(' | ')} |`;
   };
-  const rule = widths.map((width, i) =>
-    i === 0 ? `:${'-'.repeat(width - 1)}` : `${'-'.repeat(width - 1)}:`,
-  );
-  return [line(head), line(rule), ...rows.map(line)].join('\n');
+  const rule = head.map(() => ':');
+  return [line(head), line(rule, '-'), ...rows.map((row) => line(row))].join('\n');
 }

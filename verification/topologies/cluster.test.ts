@@ -6,7 +6,7 @@ import { eventually } from '../../test/support/eventually.js';
 import { leastRights } from '../support/least-rights.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster } from '../support/require-topology.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { StoredSemaphore } from '../support/stored-semaphore.js';
 import { clusterClient } from '../support/topology-clients.js';
 import { type Connect, type Fixture, itThroughBothClients } from './topology-fixture.js';
 
@@ -35,7 +35,7 @@ describeWithCluster('a cluster', (cluster) => {
         there = ((await master.command('PUBSUB', 'CHANNELS', inbox)) as unknown[]).length > 0;
         if (there) await cluster().kill(master);
         // Until there is another master, clients ask the dead one.
-        await eventually(() => new StoredSemaphore(cluster(), name).expectListening());
+        await eventually(() => new StoredSemaphore(cluster(), name).untilListening());
       });
       return there;
     };
@@ -57,9 +57,7 @@ describeWithCluster('a cluster', (cluster) => {
     const handle = await (await fixture.semaphore(name, { limit: 1 })).acquire(5000);
     const still = await fixture.semaphore(name, { limit: 1, clock: new ManualClock() });
     const granted = still.acquire();
-    await stored.expectListening();
-    const [id = ''] = await stored.queue();
-    await meanwhile(`redsem:inbox:${id.split('.')[0]}`);
+    await meanwhile(await stored.untilListening());
     expect(await eventually(() => handle.release())).to.equal(true);
     const next = await granted;
     expect(next.fencingToken).to.be.above(handle.fencingToken);

@@ -1,5 +1,5 @@
 import type { TestServer } from '../../../test/support/redis-server.js';
-import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
+import { StoredSemaphore } from '../../support/stored-semaphore.js';
 import type { FaultKind } from '../../history/fault-effects.js';
 import type { PlannedFault, Undo } from '../nemesis/plan.js';
 import type { Address } from './connect.js';
