@@ -52,6 +52,7 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
 
   /** @internal Its release has ended. */
   onReleased(): void {
+    if (this.listenerCount('released') === 0) return;
     for (const listener of this.rawListeners('released')) this.#call(listener);
   }
 
