@@ -70,7 +70,7 @@ export function countGroup({ cap, keys }: Semaphore, group: string, permits: num
 }
 
 /** The virtual time of a priority: the tag of its last grant. */
-function timeOf({ keys }: Semaphore, priority: number): number {
+export function timeOf({ keys }: Semaphore, priority: number): number {
   return keys.times[priority] ?? 0;
 }
 
