@@ -21,8 +21,8 @@ export interface Standing {
 }
 
 /** By how much a request comes after virtual time. */
-export function costOf(permits: number, { weight }: RequestOrder): number {
-  return Math.floor((permits * 1_000_000) / weight);
+export function costOf({ permits, order }: Pick<Standing, 'permits' | 'order'>): number {
+  return Math.floor((permits * 1_000_000) / order.weight);
 }
 
 /**
@@ -70,7 +70,7 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
   const flows = new Map<string, Place>();
   for (const one of byArrival.toReversed()) {
     const flow = flowOf(one.order);
-    const { tag = from + costOf(one.permits, one.order) } = one;
+    const { tag = from + costOf(one) } = one;
     flows.set(flow, { one, tag, behind: flows.get(flow), index: 0 });
   }
   const heads = new Heap<Place>(
@@ -86,8 +86,8 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
     left.push(one);
     if (one.living) time = Math.max(time, tag);
     if (behind === undefined) continue;
-    const start = one.living ? time : tag - costOf(one.permits, one.order);
-    behind.tag = start + costOf(behind.one.permits, behind.one.order);
+    const start = one.living ? time : tag - costOf(one);
+    behind.tag = start + costOf(behind.one);
     heads.add(behind);
   }
   return left;
