@@ -27,11 +27,7 @@ interface Keyed {
 }
 
 /** The stripes that keyed mutexes of a name are used with, and until when that is remembered. */
-interface Noted {
-  readonly mapKey: string;
-  readonly stripes: number;
-  readonly until: number;
-}
+type Noted = readonly [mapKey: string, stripes: number, until: number];
 
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
@@ -42,7 +38,7 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   readonly #server: Server;
-  #stripes: Noted[] = [];
+  #stripes: readonly Noted[] = [];
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
   #turning: Promise<void> | undefined;
@@ -122,11 +118,11 @@ export class MemoryBackend implements port.Backend {
 
   async noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
     this.#server.begin();
-    const [mapKey, { now }] = [mapKeyOf(key), this.#server];
-    const isSame = (noted: Noted): boolean => noted.mapKey === mapKey && noted.stripes === stripes;
-    this.#stripes = this.#stripes.filter((noted) => noted.until >= now && !isSame(noted));
-    this.#stripes.push({ mapKey, stripes, until: now + KEYS_LIFE_MS });
-    return this.#stripes.flatMap((noted) => (noted.mapKey === mapKey ? noted.stripes : []));
+    const [own, { now }] = [mapKeyOf(key), this.#server];
+    const isOther = ([mapKey, number]: Noted): boolean => mapKey !== own || number !== stripes;
+    const others = this.#stripes.filter((noted) => noted[2] >= now && isOther(noted));
+    this.#stripes = [...others, [own, stripes, now + KEYS_LIFE_MS]];
+    return this.#stripes.flatMap(([mapKey, number]) => (mapKey === own ? number : []));
   }
 
   listen(client: string, _prefix: string, listener: port.GrantListener): port.Listening {
