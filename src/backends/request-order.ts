@@ -20,8 +20,8 @@ export interface Standing extends Pick<WaiterState, 'id' | 'label' | 'permits'> 
 }
 
 /** By how much a request comes after virtual time. */
-export function costOf(permits: number, { weight }: RequestOrder): number {
-  return Math.floor((permits * 1_000_000) / weight);
+export function costOf({ permits, order }: Pick<Standing, 'permits' | 'order'>): number {
+  return Math.floor((permits * 1_000_000) / order.weight);
 }
 
 /** Flows take turns; within a flow requests come in order of arrival. */
@@ -66,7 +66,7 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
   const flows = new Map<string, Place>();
   for (const one of byArrival.toReversed()) {
     const flow = flowOf(one.order);
-    const { tag = from + costOf(one.permits, one.order) } = one;
+    const { tag = from + costOf(one) } = one;
     flows.set(flow, { one, tag, behind: flows.get(flow), index: 0 });
   }
   const heads = new Heap<Place>(
@@ -81,8 +81,8 @@ function grantsOf(byArrival: readonly Standing[], from: number): Standing[] {
     left.push(one);
     if (one.living) time = Math.max(time, tag);
     if (behind === undefined) continue;
-    const start = one.living ? time : tag - costOf(one.permits, one.order);
-    behind.tag = start + costOf(behind.one.permits, behind.one.order);
+    const start = one.living ? time : tag - costOf(one);
+    behind.tag = start + costOf(behind.one);
     heads.add(behind);
   }
   return left;

@@ -54,8 +54,8 @@ export class Client implements port.GrantListener {
   #lastNumber = 0;
   /** Settles when strays were searched for among the tickets of one semaphore after the other. */
   #searched: Promise<void> = Promise.resolve();
-  /** Semaphores with requests that wait for a push. */
-  readonly #waiting = new Set<SemaphoreLink>();
+  /** Semaphores with requests that wait for a push. Written here alone. */
+  readonly waiting: Set<SemaphoreLink> = new Set();
   #listening: port.Listening | undefined;
   /** While requests wait it subscribes again, else it closes. */
   readonly #alarm: Wakeup;
@@ -80,7 +80,7 @@ export class Client implements port.GrantListener {
     this.clock = clock;
     this.#prefix = prefix;
     this.#alarm = new Wakeup(clock, false, () => {
-      if (this.#waiting.size > 0) this.#listen();
+      if (this.waiting.size > 0) this.#listen();
       else void this.close();
     });
   }
@@ -100,14 +100,14 @@ export class Client implements port.GrantListener {
 
   /** Requests of `link` wait for a push: opens the subscription if it is not open. */
   add(link: SemaphoreLink): void {
-    if (this.#waiting.has(link)) return;
+    if (this.waiting.has(link)) return;
     this.#alarm.stop();
-    this.#waiting.add(link);
+    this.waiting.add(link);
     this.#listen();
   }
 
   remove(link: SemaphoreLink): void {
-    if (!this.#waiting.delete(link) || this.#waiting.size > 0) return;
+    if (!this.waiting.delete(link) || this.waiting.size > 0) return;
     if (this.#listening === undefined) void this.close();
     else this.#closeLater();
   }
@@ -120,7 +120,7 @@ export class Client implements port.GrantListener {
 
   /** Ends the subscription, unless requests wait. */
   async close(): Promise<void> {
-    if (this.#waiting.size > 0) return;
+    if (this.waiting.size > 0) return;
     this.#alarm.stop();
     this.healthy = false;
     this.#giveUp();
@@ -170,8 +170,8 @@ export class Client implements port.GrantListener {
   onHealth(healthy: boolean): void {
     const wasHealthy = this.healthy;
     this.healthy = healthy && this.#listening !== undefined;
-    if (!healthy && this.#waiting.size === 0) return void this.close();
-    if (this.healthy && this.#waiting.size === 0) this.#closeLater();
+    if (!healthy && this.waiting.size === 0) return void this.close();
+    if (this.healthy && this.waiting.size === 0) this.#closeLater();
     // Each notification makes waiters poll as often as at first: not worth it without news.
     if (!this.healthy && !wasHealthy) return;
     const isBack = this.healthy && this.#isInterrupted;
@@ -184,7 +184,7 @@ export class Client implements port.GrantListener {
     this.#opensAt = this.clock.monotonic() + RESUBSCRIBE_DELAY_MS;
     this.onHealth(false);
     this.#giveUp();
-    if (this.#waiting.size > 0) this.#listen();
+    if (this.waiting.size > 0) this.#listen();
   }
 
   /**

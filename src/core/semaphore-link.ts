@@ -318,8 +318,8 @@ export class SemaphoreLink implements Owner {
 
   /** Sets the next try, unless an earlier one is set. */
   scheduleTry(): void {
-    if (this.#requests === 0) return;
     const { clock, client, options, askAgainAt, isTurn } = this;
+    if (!client.waiting.has(this)) return;
     const now = clock.monotonic();
     if (this.isFailing || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, this.#random);

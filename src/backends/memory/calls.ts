@@ -4,22 +4,18 @@ import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { whole, type Whole } from './close.js';
-import { leave, tagOf, useCap } from './order.js';
+import { leave, tagOf, timeOf, useCap } from './order.js';
 import { budgetsCounted, settlePrice, useMeter } from './rate.js';
 import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
 import { isAlive } from './serve.js';
 
 export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
-  const released = ids.map((id) => {
-    const ticket = drop(s, id);
-    const costs = spent?.[ids.indexOf(id)];
+  const released = ids.map((id, i) => {
+    const [ticket, costs, r] = [drop(s, id), spent?.[i], s.keys.requests.get(id)];
     if (ticket !== undefined && costs !== undefined) settlePrice(s, ticket.charged, costs);
+    if (r !== undefined) leave(s, r);
     return ticket !== undefined;
   });
-  for (const id of s.waiting > 0 ? ids : []) {
-    const r = s.keys.requests.get(id);
-    if (r !== undefined) leave(s, r);
-  }
   return { released };
 });
 
@@ -69,7 +65,7 @@ export const revoke: Whole<port.RevokeCall, port.RevokeReply> = whole((s, { id }
 
 function tellEnded({ server, key }: Semaphore, id: string, reason: 'missing' | 'revoked'): void {
   const client = parseTicketId(id)?.client ?? '';
-  server.tell(key, client, (to) => to.onEnded?.([{ id, reason }], key.name));
+  server.tell(client, (to) => to.onEnded?.([{ id, reason }], key.name));
 }
 
 /** For how long a change that is sent again makes nothing new, in milliseconds. */
@@ -80,8 +76,7 @@ function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
   s.keptUntil = Infinity;
   s.notice = noticeOf(s);
-  s.configured ||= s.own;
-  s.limit = limit ?? s.configured;
+  s.limit = limit ?? (s.configured || s.own);
 }
 
 export const setLimit: Whole<port.SetLimitCall, port.SetLimitReply> = whole((s, call) => {
@@ -112,7 +107,6 @@ export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = whol
 export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
   const { budget = RATE, newRate } = call;
-  s.configured = s.own;
   const full = budget === RATE || newRate === undefined ? [] : budgetsCounted(s);
   if (full.length >= MOST_BUDGETS && !full.includes(budget)) return { full };
   useMeter(s, budget, newRate, Infinity);
@@ -121,7 +115,6 @@ export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, cal
 
 export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = whole((s, call) => {
   if (isLate(s, call)) return { late: true };
-  s.configured = s.own;
   useCap(s, call.newGroupLimit ?? Infinity, Infinity);
   return {};
 });
@@ -147,7 +140,7 @@ function remember(s: Semaphore, id: string, value: number, until: number): void 
 export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply {
   purge(s);
   const { now } = s;
-  const { tickets, slots, requests, times } = s.keys;
+  const { tickets, slots, requests } = s.keys;
   const holders = [...tickets.values()].map((ticket) => {
     const { id, fencingToken, expiresAt, label, group } = ticket;
     const [heldFor, expiresIn] = [Math.max(0, now - fencingToken / 1000), expiresAt - now];
@@ -158,7 +151,7 @@ export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply
     const [{ label }, tag] = [r.call, r.flow && tagOf(r.flow)];
     return { ...r, label, parked: r.flow === undefined, tag, living: isAlive(s, r) };
   });
-  const waiters = waitersOf(standings, now, (priority) => times[priority] ?? 0);
+  const waiters = waitersOf(standings, now, (priority) => timeOf(s, priority));
   return { ...rulesOf(s, call), held: slots.held, waiting: waiters.length, holders, waiters };
 }
 
@@ -167,11 +160,10 @@ function rulesOf(s: Semaphore, call: port.InspectCall) {
   const from = configured === 0 ? 'options' : 'caller';
   const limitFrom = stored === undefined ? from : ('setLimit' as const);
   const cap = s.capUntil > s.time ? s.cap : (call.groupLimit ?? Infinity);
-  const groupLimit = cap === Infinity ? {} : { groupLimit: cap };
   return {
     limit: stored ?? (configured || call.limit),
     limitFrom,
     ...metersShown(s.meters, call, s.time),
-    ...groupLimit,
+    ...(cap < Infinity && { groupLimit: cap }),
   } as const;
 }

@@ -49,14 +49,14 @@ function tellTurn(s: Semaphore, head: Waiting): void {
   const latest = turn.at + (isOrdered(s) ? AFTER_TURN_MS : 0);
   const isNews = s.turn !== undefined && (asked === undefined || (s.moved && isOther));
   if (!isNews && lease <= latest + WAITER_LEASE_MS) return;
-  server.tell(key, client, (to) => to.onTurn?.(turn, key.name));
+  server.tell(client, (to) => to.onTurn?.(turn, key.name));
 }
 
 /** The end of every reply. */
 export function close<R extends object>(s: Semaphore, said: R): R & Reply {
   settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
-  if (s.configured !== 0 || s.isBusy) s.configured = s.own;
+  if (s.configured !== 0 || s.isBusy || s.keptUntil > -Infinity) s.configured = s.own;
   if (s.waiting === 0 && s.keys.clients.size > 0) {
     s.keys.clients.clear();
     s.keys.times.fill(0);

@@ -26,6 +26,9 @@ interface Keyed {
   readonly ids?: readonly unknown[];
 }
 
+/** The stripes that keyed mutexes of a name are used with, and until when that is remembered. */
+type Noted = readonly [mapKey: string, stripes: number, until: number];
+
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
 /**
@@ -35,9 +38,7 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   readonly #server: Server;
-  /** The stripes that keyed mutexes are used with, and when they were last. */
-  #stripes: readonly { readonly mapKey: string; readonly stripes: number; readonly at: number }[] =
-    [];
+  #stripes: readonly Noted[] = [];
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
   #turning: Promise<void> | undefined;
@@ -50,7 +51,7 @@ export class MemoryBackend implements port.Backend {
 
   /** @internal Names that take memory. */
   get size(): number {
-    return this.#server.size;
+    return this.#server.semaphores.size;
   }
 
   /** See `Backend`. */
@@ -117,18 +118,15 @@ export class MemoryBackend implements port.Backend {
 
   async noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
     this.#server.begin();
-    const [mapKey, at] = [mapKeyOf(key), this.#server.now];
-    const others = this.#stripes.filter((noted) => {
-      return (
-        at - noted.at <= KEYS_LIFE_MS && !(noted.mapKey === mapKey && noted.stripes === stripes)
-      );
-    });
-    this.#stripes = [...others, { mapKey, stripes, at }];
-    return this.#stripes.filter((noted) => noted.mapKey === mapKey).map((noted) => noted.stripes);
+    const [own, { now }] = [mapKeyOf(key), this.#server];
+    const isOther = ([mapKey, number]: Noted): boolean => mapKey !== own || number !== stripes;
+    const others = this.#stripes.filter((noted) => noted[2] >= now && isOther(noted));
+    this.#stripes = [...others, [own, stripes, now + KEYS_LIFE_MS]];
+    return this.#stripes.flatMap(([mapKey, number]) => (mapKey === own ? number : []));
   }
 
-  listen(client: string, prefix: string, listener: port.GrantListener): port.Listening {
-    return this.#server.listen(client, prefix, listener);
+  listen(client: string, _prefix: string, listener: port.GrantListener): port.Listening {
+    return this.#server.listen(client, listener);
   }
 
   #one<C extends Keyed, R>(call: C, act: Act<C, R>): Promise<R> {

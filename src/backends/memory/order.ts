@@ -14,8 +14,6 @@ export interface Waiting extends Heaped, Wanted {
   /** When it came, which decides between requests of a flow: lower numbers come first. */
   readonly arrival: number;
   readonly order: RequestOrder;
-  /** By how much it comes after virtual time. */
-  readonly step: number;
   /** Undefined: it asks for more than the limit, and waits aside. */
   flow: Flow | undefined;
 }
@@ -33,8 +31,8 @@ export interface Flow extends Heaped {
 export const PLAIN: string = flowOf(NO_ORDER);
 
 /** Of its head. */
-export function tagOf({ start, waiting }: Flow): number | undefined {
-  return start === undefined ? undefined : start + (waiting.lowest?.step ?? 0);
+export function tagOf({ start, waiting: { lowest: head } }: Flow): number | undefined {
+  return start === undefined || head === undefined ? undefined : start + costOf(head);
 }
 
 const headArrival = ({ waiting }: Flow): number => waiting.lowest?.arrival ?? 0;
@@ -53,8 +51,7 @@ export function isBefore(one: Flow, other: Flow): boolean {
 
 export function requestOf(asked: TicketRequest, call: AcquireCall, arrival: number): Waiting {
   const { id, permits, order = NO_ORDER, cost } = asked;
-  const step = costOf(permits, order);
-  return { id, permits, cost, call, arrival, order, step, flow: undefined, index: 0 };
+  return { id, permits, cost, call, arrival, order, flow: undefined, index: 0 };
 }
 
 /** Whether the group may hold as many more. */
@@ -71,7 +68,7 @@ export function countGroup({ cap, keys }: Semaphore, group: string, permits: num
 }
 
 /** The virtual time of a priority: the tag of its last grant. */
-function timeOf({ keys }: Semaphore, priority: number): number {
+export function timeOf({ keys }: Semaphore, priority: number): number {
   return keys.times[priority] ?? 0;
 }
 
@@ -130,7 +127,7 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
   r.flow = undefined;
   waiting.remove(r);
   if (!isHead) return;
-  if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + r.step);
+  if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + costOf(r));
   // The next of its flow takes over its start: a request that leaves, leaves no hole.
   lead(s, flow, isGranted ? undefined : flow.start);
   if (waiting.lowest === undefined) s.keys.flows.delete(flow.name);

@@ -124,14 +124,6 @@ export class Semaphore {
     this.#keys = this.asked = this.turn = undefined;
   }
 
-  /** V8 links each table that a map outgrows to the next, which would keep old tickets. */
-  renewTable(): void {
-    const keys = this.#keys;
-    if (keys === undefined || keys.dropped < 2 * keys.tickets.size + MOST_DROPPED) return;
-    keys.tickets = new Map(keys.tickets);
-    keys.dropped = 0;
-  }
-
   /** How many requests wait. */
   get waiting(): number {
     return this.#keys?.requests.size ?? 0;
@@ -152,7 +144,6 @@ export function open(s: Semaphore, call: port.Call): void {
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);
   purge(s);
-  s.renewTable();
   readMeters(s);
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
@@ -180,11 +171,15 @@ export function drop(s: Semaphore, id: string): Ticket | undefined {
   const ticket = tickets.get(id);
   if (ticket === undefined) return undefined;
   tickets.delete(id);
-  s.keys.dropped += 1;
   expiries.remove(ticket);
   slots.free(ticket.slots);
   freeGroup(s, ticket.group, ticket.slots.length);
   if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
+  // V8 links each table that a map outgrows to the next, which would keep old tickets.
+  s.keys.dropped += 1;
+  if (s.keys.dropped < 2 * tickets.size + MOST_DROPPED) return ticket;
+  s.keys.tickets = new Map(tickets);
+  s.keys.dropped = 0;
   return ticket;
 }
 

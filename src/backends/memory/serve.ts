@@ -40,7 +40,7 @@ function give(s: Semaphore, r: Waiting): void {
   const granted = { id, fencingToken, slots: [...slots], expiresAt };
   if (client === s.client && s.grants.length === 0) s.grants = [granted];
   else if (client === s.client) s.grants.push(granted);
-  else s.server.tell(s.key, client, (to) => to.onGrants([granted], s.key.name));
+  else s.server.tell(client, (to) => to.onGrants([granted], s.key.name));
 }
 
 /**

@@ -21,19 +21,15 @@ export class Server {
   readonly #clock: Clock;
   readonly #epoch: number;
   /** By map key. */
-  readonly #semaphores = new Map<string, Semaphore>();
+  readonly semaphores: Map<string, Semaphore> = new Map();
   /** Which semaphore is checked next. */
-  #round = this.#semaphores.values();
-  /** By map key of the client. */
+  #round = this.semaphores.values();
+  /** By client. */
   readonly #inboxes = new Map<string, GrantListener>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#epoch = clock.wall() - clock.monotonic();
-  }
-
-  get size(): number {
-    return this.#semaphores.size;
   }
 
   /** A call begins. Steps of the wall clock must neither end a ticket nor prolong it. */
@@ -44,10 +40,10 @@ export class Server {
 
   find(key: SemaphoreKey): Semaphore {
     const mapKey = mapKeyOf(key);
-    const known = this.#semaphores.get(mapKey);
+    const known = this.semaphores.get(mapKey);
     if (known !== undefined && this.now < known.lastUse + KEYS_LIFE_MS) return known;
     const semaphore = new Semaphore(key, this);
-    this.#semaphores.set(mapKey, semaphore);
+    this.semaphores.set(mapKey, semaphore);
     return semaphore;
   }
 
@@ -56,35 +52,32 @@ export class Server {
    * not pile up.
    */
   settle(called: Semaphore): void {
-    let goesOn = true;
-    for (let checks = 0; goesOn && checks < MOST_CHECKS && this.size > MOST_IDLE; checks += 1) {
+    const { semaphores } = this;
+    for (let checks = 0; checks < MOST_CHECKS && semaphores.size > MOST_IDLE; checks += 1) {
       const { value } = this.#round.next();
-      if (value === undefined) this.#round = this.#semaphores.values();
-      else goesOn = this.#tidy(value);
+      if (value === undefined) this.#round = semaphores.values();
+      else if (!this.#tidy(value)) break;
     }
     // Last: a round that does not advance keeps each table that the Map has had since.
-    if (this.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
+    if (semaphores.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
   }
 
   /** The names of the semaphores that would be missed. */
   namesOf(prefix: string): string[] {
-    const own = [...this.#semaphores.values()].filter(({ key }) => key.prefix === prefix);
+    const own = [...this.semaphores.values()].filter(({ key }) => key.prefix === prefix);
     return own.filter((semaphore) => endOf(semaphore) > this.now).map(({ key }) => key.name);
   }
 
-  listen(client: string, prefix: string, listener: GrantListener): Listening {
-    const inbox = mapKeyOf({ prefix, name: client });
-    this.#inboxes.set(inbox, listener);
-    queueMicrotask(() => {
-      if (this.#inboxes.get(inbox) === listener) listener.onHealth(true);
-    });
-    return { close: async () => void this.#inboxes.delete(inbox) };
+  listen(client: string, listener: GrantListener): Listening {
+    this.#inboxes.set(client, listener);
+    this.tell(client, (to) => to === listener && listener.onHealth(true));
+    return { close: async () => void this.#inboxes.delete(client) };
   }
 
   /** A message comes later, as from a server: the call that sends it must return first. */
-  tell({ prefix }: SemaphoreKey, client: string, say: (listener: GrantListener) => void): void {
+  tell(client: string, say: (listener: GrantListener) => void): void {
     queueMicrotask(() => {
-      const listener = this.#inboxes.get(mapKeyOf({ prefix, name: client }));
+      const listener = this.#inboxes.get(client);
       if (listener !== undefined) say(listener);
     });
   }
@@ -93,7 +86,7 @@ export class Server {
   #tidy(semaphore: Semaphore): boolean {
     const isOver = endOf(semaphore) <= this.now;
     if (!semaphore.isBusy) semaphore.rest();
-    return isOver && this.#semaphores.delete(mapKeyOf(semaphore.key));
+    return isOver && this.semaphores.delete(mapKeyOf(semaphore.key));
   }
 }
 

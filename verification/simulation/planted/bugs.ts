@@ -246,10 +246,10 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: groups that ask once do not move virtual time',
     what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
     file: 'backends/memory/order.ts',
-    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + r.step);
+    find: `if (isGranted) s.keys.times[priority] = Math.max(timeOf(s, priority), start + costOf(r));
   // The next of its flow takes over its start: a request that leaves, leaves no hole.
   lead(s, flow, isGranted ? undefined : flow.start);`,
-    replace: 'lead(s, flow, isGranted ? start + r.step : flow.start);',
+    replace: 'lead(s, flow, isGranted ? start + costOf(r) : flow.start);',
     kind: 'newcomers',
     pace: 0.1,
   },
