@@ -7,7 +7,7 @@ import { HandleLostError, type LostReason } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { elapsedSince, instant, randomBy } from '../time/clock.js';
-import { validityLeft, type ValidityWindow, windowOf } from '../time/server-clock.js';
+import { validityLeft, type ValidityWindow, windowOf } from '../time/validity.js';
 import type { Call } from './batcher.js';
 import type { Verdict } from './operations.js';
 import { Release } from './release.js';

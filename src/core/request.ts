@@ -4,7 +4,7 @@ import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import { type ResolvedRequest, tooManyPermits } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
-import type { ValidityWindow } from '../time/server-clock.js';
+import type { ValidityWindow } from '../time/validity.js';
 import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
 import { Lease } from './lease.js';

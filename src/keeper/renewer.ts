@@ -7,7 +7,7 @@ import { WeakGroups } from '../core/weak-groups.js';
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { instant } from '../time/clock.js';
-import { windowOf } from '../time/server-clock.js';
+import { windowOf } from '../time/validity.js';
 import type { KeepOrder, Notice, Order } from './messages.js';
 import type { SharedLeases } from './shared-leases.js';
 

@@ -1,28 +1,11 @@
 import { type Clock, elapsedSince, type Instant } from './clock.js';
+import type { ValidityWindow } from './validity.js';
 
 /**
  * How far two clocks may run apart between two replies, with room for the reading itself, in
  * milliseconds.
  */
 const SLACK = 10;
-
-/** From when and for how long a lease is valid by local clocks. */
-export interface ValidityWindow {
-  readonly from: Instant;
-  readonly duration: number;
-}
-
-/**
- * Milliseconds left after a safety margin of 1 % + 2 ms is taken off, for clocks that run apart.
- */
-export function validityLeft(from: Instant, duration: number, clock: Clock, now?: number): number {
-  return duration - (duration * 0.01 + 2) - elapsedSince(from, clock, now);
-}
-
-/** The window for which `validityLeft` gives `remaining` at `from`: the margin is added back. */
-export function windowOf(from: Instant, remaining: number): ValidityWindow {
-  return { from, duration: (remaining + 2) / 0.99 };
-}
 
 /**
  * The backend's clock by the last reply: it was read, as `time`, no earlier than the local moment

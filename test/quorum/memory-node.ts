@@ -3,7 +3,7 @@ import type { Clock } from '../../src/time/clock.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MAX_FREE_SLOTS } from '../../src/backends/protocol.js';
 import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
-import { haveCommonList } from '../../src/backends/quorum/node-sets.js';
+import { haveCommonList } from '../../src/backends/quorum/foreign-sets.js';
 
 /** With times on the node's clock. */
 interface Ticket extends port.Holding {

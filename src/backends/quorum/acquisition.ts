@@ -1,6 +1,6 @@
 import type { AcquireCall, AcquireVerdict } from '../backend.js';
 import { elapsedSince, type Instant, instant, randomBy } from '../../time/clock.js';
-import { validityLeft } from '../../time/server-clock.js';
+import { validityLeft } from '../../time/validity.js';
 import { type Answers, nodeTimeout, repliedIn, SilentNodeError } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest } from './quorum-node.js';

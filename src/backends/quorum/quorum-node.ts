@@ -41,7 +41,7 @@ export interface HoldCall extends Subject, CallTiming {
   readonly requests: readonly HoldRequest[];
 }
 
-/** The set of nodes that the caller lists, see `node-sets.ts`. */
+/** The set of nodes that the caller lists, see `foreign-sets.ts`. */
 export interface SetClaim {
   readonly set: string;
   /** `refuse`: the node refuses to take while a foreign set is in use there. */

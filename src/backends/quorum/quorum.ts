@@ -3,7 +3,7 @@ import { type Clock, randomBy, systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { mapKeyOf } from '../map-key.js';
 import { type Answers, askAll, BatchSize, NodeLink, nodeTimeout, repliedIn } from './asking.js';
-import * as sets from './node-sets.js';
+import * as sets from './foreign-sets.js';
 import type * as port from './quorum-node.js';
 import { type Candidate, Tickets } from './tickets.js';
 import { Majorities, nodesWhere, sameSlots, Votes } from './votes.js';

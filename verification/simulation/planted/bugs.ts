@@ -47,7 +47,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'no-margin',
     origin: 'redis-semaphore: no drift allowance',
     what: 'A lease ends without a margin for clocks that run apart',
-    file: 'time/server-clock.ts',
+    file: 'time/validity.ts',
     find: 'return duration - (duration * 0.01 + 2) - elapsedSince(from, clock, now);',
     replace: 'return duration - elapsedSince(from, clock, now);',
   },
