@@ -251,15 +251,18 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.expectNothingLeft();
   });
 
-  it('take a release at maxmemory: of lower slots, and of a group at its limit', async () => {
+  it('take calls at maxmemory: for lower slots, of a group at its limit, and after an expiry there', async () => {
     const [one, capped] = [make({ limit: 4 }), make({ limit: 4 })];
     for (const id of ids('a', 3)) await one.take(id);
     await capped.take('a.1', { groupLimit: 1 });
+    await capped.acquire([request('c.1', 'try', { order: ofGroup('c') })], { ttl: 1000 });
+    capped.pass(1000);
     await one.redis.config('SET', 'maxmemory', '1');
     try {
       for (const id of ['a.1', 'a.2']) expect((await one.release(id)).released).to.eql([true]);
       expect((await one.release('a.2')).released).to.eql([false]);
       expect((await one.release('a.3', { limit: 51 })).released).to.eql([true]);
+      expect((await capped.extend('a.1')).extended).to.eql([true]);
       expect((await capped.release('a.1')).released).to.eql([true]);
     } finally {
       await one.redis.config('SET', 'maxmemory', '0');

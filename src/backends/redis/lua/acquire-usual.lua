@@ -55,7 +55,7 @@ local function grant_many(tickets, info, ids, run, token, held)
 end
 
 -- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use; `label`: with
--- the group; `rules`: the state behind that.
+-- the group and the charges; `rules`: the state behind `top`.
 local function grant_one(tickets, info, id, run, token, held, top, label, rules)
   local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
   local slot = not top and string.format('%d', math.max(held, 0)) or redis.call('ZRANGE', slots, '0', '0')[1]

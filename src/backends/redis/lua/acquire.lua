@@ -4,7 +4,8 @@
 --    token and a limit: the next free slots are the next numbers, and the ticket and its token are
 --    written.
 -- 2. A ticket takes the lowest free slot. If no permit is left, a request that waits joins the
---    queue of requests without options. A rate, budgets and a cap are charged besides.
+--    queue of requests without options. A rate and budgets are charged besides, and with a cap
+--    the permit counts for its group.
 -- 3. Every other case takes the slow path: open a semaphore, drop expired tickets, bring back
 --    requests that were dropped, serve the queue, answer newcomers, close.
 -- 4. With '*' permits are granted only if each semaphore has a free permit: each text is an id

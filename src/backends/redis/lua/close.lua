@@ -10,11 +10,11 @@
 -- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
 -- gcra.lua; 'cap:…', see caps.lua.
 --
--- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
--- '/limit/grants/nearest' unless a usual path gave them. limit: 's' and the stored limit if the
--- caller has another, or 'o' and the limit of another caller. grants: other requests of the caller
--- that were served, 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket
--- expires, or '@' and its turn, see ask-again.lua.
+-- The reply is 'now|semaphore|…', a semaphore being its verdicts, behind which
+-- '/limit/grants/nearest' may follow. limit: 's' and the stored limit if the caller has another, or
+-- 'o' and the limit of another caller. grants: other requests of the caller that were served,
+-- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
+-- its turn, see ask-again.lua.
 -- include: semaphore records notify free-slots gcra fair-order pace
 
 local function write_state(s)
@@ -75,7 +75,8 @@ local function tell_turn(s)
   end
 end
 
--- A call that asks has served the queue before, and with each request. It adds the nearest time.
+-- A call that asks has served the queue before, and with each request. Such a call adds the nearest
+-- time behind the last '/'.
 local function close(s, body)
   if not s.asks then
     serve(s)

@@ -4,6 +4,8 @@
 -- Gives tickets back. Returns their records, by id, and their number.
 local function drop(s, ids)
   local records, gone, fields = ids[1] and redis.call('HMGET', s.info, unpack(ids)) or {}, {}, {}
+  -- At maxmemory the first write decides whether a script may run: this write takes no memory.
+  write(ids, 'ZREM', s.tickets)
   for i = 1, #ids do
     local id, _, slots, _, group = ids[i], ticket_of(records[i])
     if slots and not gone[id] then
@@ -19,7 +21,6 @@ local function drop(s, ids)
   end
   local total = #fields / 2
   s.count = s.count - total
-  write(ids, 'ZREM', s.tickets)
   write(fields, 'HDEL', s.info)
   return gone, total
 end

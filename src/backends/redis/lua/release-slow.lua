@@ -2,9 +2,6 @@
 -- include: semaphore settle close
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts = open(tickets, info, run, ids), {}
-  -- At maxmemory the first write decides whether a script may run: this write takes no memory.
-  redis.call('HDEL', info, '')
-  -- See ended-tickets.lua.
   local gone, dropped = drop(s, ids)
   local records = s.waiting > 0 and dropped < #ids and redis.call('HMGET', s.requests, unpack(ids)) or {}
   for i, id in ipairs(ids) do

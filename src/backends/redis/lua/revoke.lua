@@ -16,7 +16,6 @@
 -- include: time semaphore close remember
 local tickets, info, id, revoked = KEYS[1], KEYS[2], ARGV[3], key_of(KEYS[1], 'revoked')
 local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
-redis.call('HDEL', info, '')
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
 local is_revoked = dropped > 0 or (redis.call('ZSCORE', revoked, id) or 0) + 0 > s.now
