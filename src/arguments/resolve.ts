@@ -36,11 +36,12 @@ export function resolveOptions(
 ): ResolvedOptions {
   const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
   checkOptions(options, known, 'options', `an object with a limit${hint}`);
-  const { ttl = 30_000, extendEvery = ttl / 3, maxWaiting, groupLimit, keeper } = options;
+  const { ttl = 30_000, maxWaiting, budgets, groupLimit, keeper } = options;
   const { label = `${hostname()}:${process.pid}`, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
   const limit = checkLimit('limit', options.limit, rate !== undefined);
   milliseconds('ttl', ttl, 100, LONGEST_TIMER);
+  const { extendEvery = ttl / 3 } = options;
   const isKeeper = keeper === undefined || typeof keeper?.open === 'function';
   checkType(isKeeper, 'keeper', 'a Keeper of redsem/keeper', keeper);
   return Object.freeze({
@@ -53,7 +54,7 @@ export function resolveOptions(
     replicas: resolveReplicas(options.replicas),
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
-    budgets: options.budgets && byBudget('budgets', options.budgets, resolveBudget),
+    budgets: budgets === undefined ? undefined : byBudget('budgets', budgets, resolveBudget),
     groupLimit: groupLimit === undefined ? undefined : integer('groupLimit', groupLimit, 1),
     clock: checkClock(clock),
     keeper,
@@ -212,7 +213,8 @@ export function resolveBudget(option: string, given: user.BudgetOptions): port.R
   checkOptions(given, 'amount per burst', option, expected);
   const permits = integer(`${option}.amount`, given.amount, 1);
   const per = integer(`${option}.per`, given.per, 1, LONGEST_PERIOD);
-  return { permits, per, burst: integer(`${option}.burst`, given.burst ?? permits, 1) };
+  const { burst = permits } = given;
+  return { permits, per, burst: integer(`${option}.burst`, burst, 1) };
 }
 
 /**

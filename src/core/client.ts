@@ -158,8 +158,7 @@ export class Client implements port.GrantListener {
   }
 
   onEnded(ended: readonly port.EndedTicket[], name: string): void {
-    // Any program may send a message: an extension shows whether it is true.
-    for (const { id } of ended) this.find(name, id)?.renew?.();
+    for (const { id } of ended) this.find(name, id)?.onReportedGone?.();
   }
 
   onTurn(turn: port.PushedTurn, name: string): void {

@@ -315,8 +315,15 @@ export class Lease extends Release {
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
   takeGrant({ fencingToken }: PushedGrant): void {
-    // Any program may send a message: an extension shows whether it is true.
-    if (fencingToken > this.fencingToken) this.renew();
+    if (fencingToken > this.fencingToken) this.onReportedGone();
+  }
+
+  /**
+   * Any program may send a message: an extension shows whether it is true. After a failure the next
+   * extension does, which messages must not put off.
+   */
+  onReportedGone(): void {
+    if (this.#failures === 0) this.renew();
   }
 
   /** `since`: when the request was made. Undefined: the ticket was adopted. */

@@ -3,7 +3,7 @@ import { BackendError } from '../errors.js';
 import { type Clock, randomBy } from '../time/clock.js';
 import { onceAborted } from './abort-fanout.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
-import { awaitAtMost, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
+import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** What a call is about: a semaphore, or a backend as a whole. */
 export interface RetrySubject {
@@ -54,7 +54,13 @@ async function pause(clock: Clock, delay: number, signal?: AbortSignal): Promise
   const aborted = new Promise<void>((resolve) => {
     forget = signal && onceAborted(signal, resolve);
   });
-  await awaitAtMost(clock, delay, aborted);
-  forget?.();
+  try {
+    await withTimeout(clock, delay, aborted, true);
+  } catch (error) {
+    // A clock of the user's own has thrown: without pauses, tries would block the event loop.
+    if (!(error instanceof CallTimeoutError)) throw error;
+  } finally {
+    forget?.();
+  }
   signal?.throwIfAborted();
 }

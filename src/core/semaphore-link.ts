@@ -199,6 +199,8 @@ export class SemaphoreLink implements Owner {
   }
 
   get #oldest(): Permit | undefined {
+    // Each of many requests that time out together asks for it.
+    if (this.#held === 0) return undefined;
     for (const permit of this.permits.values()) if (permit.stage === 'held') return permit;
     return undefined;
   }

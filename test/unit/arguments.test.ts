@@ -12,7 +12,11 @@ type Refusal = readonly [...Bad, ...calls: Call[]];
 const HALF_A_LETTER = 'a\ud800';
 const BAD_OPTIONS: readonly Bad[] = [
   ['limit', [undefined, null, '5', 5n, [5]], [0, -1, 1.5, NaN, Infinity, 2 ** 53]],
-  ['ttl', ['1000', null], [99, 99.9, 0, -1, NaN, Infinity, 2 ** 31, Number.MAX_SAFE_INTEGER]],
+  [
+    'ttl',
+    ['1000', null, 1000n],
+    [99, 99.9, 0, -1, NaN, Infinity, 2 ** 31, Number.MAX_SAFE_INTEGER],
+  ],
   ['extendEvery', ['100', null], [-1, NaN, Infinity, 15_001]],
   ['retry', [5, '10', null], []],
   ['retry.min', ['10'], [0, -1, NaN]],
@@ -29,6 +33,7 @@ const BAD_OPTIONS: readonly Bad[] = [
   ['rate.permits', ['1', undefined], [0, -1, 1.5, NaN, Infinity, 2 ** 53]],
   ['rate.per', ['1'], [0, 1.5, NaN, Infinity, 31_536_000_001]],
   ['rate.burst', ['1'], [0, 1.5, NaN, Infinity]],
+  ['budgets', [3, 0, null, false, []], []],
 ];
 
 const CONNECTIONS = [{}, { eval: 1, evalsha: 2 }, { runBySha: () => {} }, new Map()];

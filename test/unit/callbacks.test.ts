@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
+import { spy } from 'sinon';
 
 import { Election, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { uncaughtDuring } from '../support/uncaught.js';
@@ -134,4 +135,18 @@ describe('a callback of the user', () => {
       await expectNothingBroken();
     });
   }
+
+  it('as clock.schedule that throws rejects a call that would be tried again, without further tries', async () => {
+    const [clock, broken] = [new ManualClock(), new Error('no timer')];
+    const timed = new Semaphore(backend, 'timed', { limit: 1, clock });
+    const inspect = spy(backend, 'inspect');
+    const schedule = (): never => {
+      clock.stall(1000);
+      throw broken;
+    };
+    Object.assign(clock, { schedule });
+    expect(await reasonOf(timed.inspect())).to.equal(broken);
+    expect(inspect.callCount).to.equal(1);
+    await expectNothingBroken();
+  });
 });

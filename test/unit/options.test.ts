@@ -115,6 +115,9 @@ describe('options', () => {
       'rate.permits: expected an integer from 1 to 1000, got 1001;': rate({ permits: 1001 }),
       'rate.burst: expected … from 1 to 2, got 3;': rate({ per: 15_768_000_000, burst: 3 }),
       'budgets.tokens.amount: expected an integer >= 1, got 0;': budget('tokens', 0),
+      'budgets.tokens.burst: expected a number, got null': made({
+        budgets: { tokens: { amount: 1, per: 1, burst: null } },
+      }),
       'budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b"': budget('a b'),
       'budgets: expected at most 4, got 5;': made({ budgets: five }),
       'groupLimit: expected an integer >= 1, got 0;': made({ groupLimit: 0 }),

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 
 import type { ExtendReply } from '../../../src/backends/backend.js';
 import { UnfitServerError } from '../../../src/backends/unfit-server.js';
-import { BackendError, HandleLostError } from '../../../src/index.js';
+import { BackendError, ClosedError, HandleLostError } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, watch } from '../stub-backend.js';
-import { heldFixture, later, lossesOf } from '../stub-fixture.js';
+import { heldFixture, later, lossesOf, pushing } from '../stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;
@@ -98,6 +98,22 @@ describe('extending', () => {
     await clock.advance(5000);
     expect(losses.map(([at, { reason }]) => [at, reason])).to.deep.equal([[5500, 'expired']]);
     expect(backend.extends.map(({ at }) => at)).to.deep.equal([2500]);
+  });
+
+  it('that has failed is tried again after its pause, whatever messages any program sends', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture({}, pushing());
+    backend.onAcquire = (call) => backend.allQueued(call);
+    const waiting = watch(clock, semaphore.acquire());
+    backend.onExtend = () => Promise.reject(broken);
+    await clock.advance(1000);
+    const { extend } = backend.portCalls;
+    for (let message = 0; message < 20; message += 1) {
+      backend.listeners[0]?.onEnded?.([{ id: handle.id, reason: 'revoked' }], 'jobs');
+      await clock.advance(0);
+    }
+    expect([extend, backend.portCalls.extend]).to.deep.equal([4, 4]);
+    await semaphore.close();
+    expect(waiting.error).to.be.instanceOf(ClosedError);
   });
 
   it('that is confirmed after the loss does not hold again, but withdraws the ticket', async () => {

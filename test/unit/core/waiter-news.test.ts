@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { stub } from 'sinon';
+import { spy, stub } from 'sinon';
 
+import { SemaphoreLink } from '../../../src/core/semaphore-link.js';
 import type { Handle, QueueProgress, SemaphoreWarning } from '../../../src/index.js';
 import { acquireAll, AcquireTimeoutError, KeyedMutex } from '../../../src/index.js';
 import { KeyedSemaphore, ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
@@ -39,6 +40,14 @@ describe('the error of a time-out', () => {
     backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'busy' }));
     expect(await heldHere(clock, semaphore.acquire(0), 0)).to.equal('0: ');
     await handles[2]?.release();
+  });
+
+  it('costs no look at the requests that wait where nothing is held: many may time out together', () => {
+    const { backend, clock } = stubFixture();
+    const options = { limit: 1, ttl: 3000, extendEvery: 0, label: '', retry: PLAIN, clock };
+    const link = new SemaphoreLink(backend, { prefix: 'redsem', name: 'jobs' }, options);
+    const looks = spy(link.permits, 'values');
+    expect([link.heldHere, looks.callCount]).to.deep.equal([undefined, 0]);
   });
 
   it('is of the key that was missing, for locks of several', async () => {

@@ -19,7 +19,7 @@ export interface NodeRedisClient {
 }
 
 /** A single client (4, 5, 6), which sends each call over its one connection. */
-interface OneConnection extends Waitable {
+interface OneConnection {
   duplicate(): Subscriber;
   sendCommand(args: string[], options?: object): Promise<unknown>;
   readonly isReady?: boolean;
@@ -67,9 +67,10 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
     ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
-    ...(isOneConnection(client) && {
-      replication: replicationOf(client, ['error', 'reconnecting', 'end']),
-    }),
+    ...(isOneConnection(client) &&
+      hasMethods<Waitable>(client, 'wait', 'on') && {
+        replication: replicationOf(client, ['error', 'reconnecting', 'end']),
+      }),
   };
 }
 

@@ -17,6 +17,7 @@ for (const [kind, closed, lost] of [
   describe(`adapter of ${kind}`, () => {
     it('recognizes a client that its owner closed, and a client that cannot subscribe', () => {
       const { connection, fields } = fakeClient(kind);
+      expect(connection, 'without wait').not.to.have.property('replication');
       expect(connection.isClosed?.()).to.equal(false);
       Object.assign(fields, closed);
       expect(connection.isClosed?.()).to.equal(true);
