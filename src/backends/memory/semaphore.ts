@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
 import { firstId } from '../ticket-id.js';
-import { Slots } from './free-slots.js';
+import { Slots } from './slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';

@@ -15,7 +15,7 @@
 -- 'o' and the limit of another caller. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
--- include: semaphore records notify free-slots gcra fair-order pace
+-- include: semaphore records notify slots gcra fair-order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own

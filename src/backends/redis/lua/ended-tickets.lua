@@ -1,5 +1,5 @@
 -- Fragment of the slow paths: tickets end: expired, released or revoked. Their slots come free.
--- include: records free-slots caps fair-order
+-- include: records slots caps fair-order
 
 -- Gives tickets back. Returns their records, by id, and their number.
 local function drop(s, ids)

@@ -1,5 +1,5 @@
 -- Fragment of the slow paths: a free permit goes to a request.
--- include: records free-slots caps gcra
+-- include: records slots caps gcra
 
 -- The next token or arrival.
 local function next_number(s)

@@ -1,6 +1,6 @@
 -- Fragment of the slow paths: which slots are free, and how many permits each group holds, by the
 -- records of all tickets.
--- include: records free-slots
+-- include: records slots
 
 local function recount(s)
   local records, used, held, top = redis.call('HGETALL', s.info), {}, {}, 0

@@ -1,5 +1,5 @@
 -- Fragment of release.lua: tickets and requests of any semaphore.
--- include: semaphore settle close
+-- include: semaphore settle-spent close
 local function give_back(tickets, info, ids, run, spent)
   local s, verdicts = open(tickets, info, run, ids), {}
   local gone, dropped = drop(s, ids)

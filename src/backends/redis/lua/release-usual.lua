@@ -1,7 +1,7 @@
 -- Fragment of release.lua: the usual cases besides a ticket with the highest slot. A function gives
 -- nil if its case does not apply, or a key is lost.
 -- include: keys notify caps
--- on demand: slow_or_settle = settle-spent
+-- on demand: slow_or_settle = release-settling
 
 -- All permits are held, and the client of the queue's head lives.
 local function hand_over(tickets, info, id, limit, record, state)

@@ -1,14 +1,20 @@
--- Fragment of release.lua: a usual case: a ticket has spent more or less than it was charged.
--- include: settle
--- on demand: slow_path = release-slow
+-- Fragment of release.lua: what a ticket has spent of budgets, see gcra.lua.
+-- include: gcra
 
--- `words`: the rules in the state. Gives these settled, or nil if the slow path must settle: the
--- keys must then live longer.
-local function settle_spent(words, record, spent)
-  local s = { now = now_text + 0, meters = nil, ends = nil, cap = nil, cap_till = nil, cap_is_over = nil, no_cap = nil }
-  read_rules(s, words, 1)
-  settle(s, string.match(record, '^.* (.*)$'), spent)
-  return (s.ends or 0) - s.now < LONG_TTL_US and rules_text(s) or nil
+-- A ticket has spent more or less than it was charged, 'tokens:3120&…'. A settlement gives back no
+-- unit that time has given back: so no window has more than if the price had been right from the
+-- start.
+local function settle(s, charged, spent)
+  for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
+    local m = s.meters[name]
+    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
+    local change = m and m.is_on and units - (price or 0) or 0
+    if change > 0 then
+      charge_meter(s, m, change)
+    elseif change < 0 then
+      local left = math.max(0, math.min(due - m.returned, m.tat) - s.now)
+      local back = math.floor(math.min(-change * m.interval, left))
+      m.tat, m.returned = m.tat - back, m.returned + back
+    end
+  end
 end
-
-return slow_path, settle_spent
