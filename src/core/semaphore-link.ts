@@ -63,8 +63,9 @@ export type Permit = Release & Partial<Omit<Request, keyof Release>>;
  * The permits of one semaphore object, and all that they share: the call that each of their calls
  * extends, the bundles in which they gather, the limit by the last reply, the timers that wake them
  * and the pauses of its requests. A new request leaves at once; requests that were queued, or whose
- * call failed, ask again together, after pauses that grow. A pushed grant cuts the pause short.
- * Polling is authoritative, pushes only save time: losing every push costs time, never a permit.
+ * call failed, ask again together, after pauses that grow. A message that needs a call cuts the
+ * pause short. Polling is authoritative, pushes only save time: losing every push costs time, never
+ * a permit.
  */
 export class SemaphoreLink implements Owner {
   readonly backend: Backend;
