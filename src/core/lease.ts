@@ -214,7 +214,7 @@ export class Lease extends Release {
     // A late reply never shortens the validity.
     if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
       this.#window = { from: call.sent, duration: ttl };
-    telemetry.extend.publish({ name: this.name, id: this.id, error: undefined });
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
     this.#kept ??= link.keep?.(this);
     this.getObserver()?.onExtended();
@@ -230,8 +230,8 @@ export class Lease extends Release {
   override fail(error: unknown, call: Call): void {
     if (call.operation !== 'extend') return super.fail(error, call);
     if (this.#extension === call) this.#extension = undefined;
-    const { clock, options, client, name } = this.link;
-    telemetry.extend.publish({ name, id: this.id, error: safeCause(error) });
+    const { clock, options, client } = this.link;
+    if (telemetry.extend.hasSubscribers) this.#publishExtend(error);
     if (this.stage !== 'held') return;
     const pause = backoffDelay(options.retry, this.#failures, randomBy(clock));
     this.#failures += 1;
@@ -332,6 +332,10 @@ export class Lease extends Release {
     const { name, id, slots, fencingToken } = this;
     const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
+  }
+
+  #publishExtend(error: unknown): void {
+    telemetry.extend.publish({ name: this.name, id: this.id, error: safeCause(error) });
   }
 
   #publishRelease(ended: Promise<boolean>): void {

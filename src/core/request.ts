@@ -166,7 +166,8 @@ export class Request extends Lease implements port.TicketRequest {
     if (this.stage !== 'waiting') return;
     if (this.#repeats) return this.ask();
     const { name, id, permits } = this;
-    if (this.attempts === 1) telemetry.wait.publish({ name, id, permits });
+    if (this.attempts === 1 && telemetry.wait.hasSubscribers)
+      telemetry.wait.publish({ name, id, permits });
     if (this.isPending) this.link.client.add(this.link);
   }
 
