@@ -3,10 +3,12 @@ import { expect } from 'chai';
 import type {
   AcquireReply,
   Costs,
+  PushedGrant,
   PushedTurn,
   Rate,
   RequestOrder,
 } from '../../src/backends/backend.js';
+import { CLAIM_TIME_MS } from '../../src/backends/protocol.js';
 import { adoptedId, firstId, parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 import { type Ask, compare, ModelSide, Side } from './lock-step.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
@@ -196,19 +198,27 @@ export class Program {
     const [redis, memory] = [this.redis, this.memory].map(({ pushed }) => {
       const isTurns = (what: string): boolean => what.startsWith('turns');
       const sure = [...pushed].filter(([what]) => this.#behind === 0 || !isTurns(what));
-      return new Map(sure.map(([what, all]) => [what, isTurns(what) ? this.#newTurns(all) : all]));
+      const toldOf = (what: string, all: readonly unknown[]): readonly unknown[] =>
+        isTurns(what)
+          ? this.#newTurns(all, pushed.get(what.replace('turns of', 'grants to')))
+          : all;
+      return new Map(sure.map(([what, all]) => [what, toldOf(what, all)]));
     });
     expect(redis, 'pushed').to.deep.equal(memory);
   }
 
   /**
-   * Leaves out a turn that says "at once" to a client whose known turn is over: a side may send it
-   * again at a call that changes nothing, and an extension by Redis's usual path never does.
+   * Leaves out a turn that says "at once" to a client whose known turn is over, or whose request is
+   * granted at that moment: a side may send it at a call that changes nothing, and an extension by
+   * Redis's usual path never does.
    */
-  #newTurns(turns: readonly unknown[]): readonly unknown[] {
+  #newTurns(turns: readonly unknown[], grants: readonly unknown[] = []): readonly unknown[] {
     const isKnown = (turn: unknown, last: unknown): boolean => {
       const [{ id, at }, told] = [turn, last] as [PushedTurn, PushedTurn | undefined];
-      return told?.id === id && told.at <= at && this.#moments.has(at);
+      const isGranted = (grants as PushedGrant[]).some(
+        (grant) => grant.id === id && grant.expiresAt <= at + CLAIM_TIME_MS,
+      );
+      return this.#moments.has(at) && (isGranted || (told?.id === id && told.at <= at));
     };
     return turns.filter((turn, i) => !isKnown(turn, turns[i - 1]));
   }
