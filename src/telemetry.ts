@@ -11,7 +11,7 @@ interface MessageChannel<Message> {
   publish(message: Message): void;
 }
 
-/** An acquire gives a promise, and no function that gives none is traced. */
+/** Without `traceSync`: an acquire gives a promise. */
 type AcquireChannel = Omit<TracingChannel<string, messages.AcquireContext>, 'traceSync'>;
 
 /** The channels of this package, see https://nodejs.org/api/diagnostics_channel.html. */

@@ -38,7 +38,7 @@ function worded(message: string): string {
   return withHelp(CODE, withoutCredentials(message));
 }
 
-/** An array is no object by names. */
+/** False for an array, which has places in place of names. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

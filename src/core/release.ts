@@ -180,7 +180,7 @@ export class Release implements Item<never> {
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   deadline: number = Infinity;
   observer: PermitObserver | WeakRef<PermitObserver> | undefined;
-  /** How many calls have carried it since it was made, or is given back; extensions left out. */
+  /** How many calls have carried it: acquires, and from its release on releases alone. */
   protected attempts = 0;
   /** Monotonic time at which its lease is over, as its holder knows it; once it is given back. */
   #leaseEnd = -Infinity;
