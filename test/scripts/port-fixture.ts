@@ -119,7 +119,7 @@ export abstract class PortFixture {
   /** `own`: the start of its new id, as `b.1`. */
   adopt(id: string, own: string, options: CallOptions = {}) {
     const call = this.#call(own, { label: 'adopter', ...options });
-    return this.backend.adopt({ ...call, id, newId: adoptedId(own, id) });
+    return this.backend.adopt({ ...call, newId: adoptedId(own, id) });
   }
 
   revoke(id: string, options: CallOptions = {}) {

@@ -33,14 +33,12 @@ export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, cal
 });
 
 export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
-  const { id, newId } = call;
+  const { newId } = call;
   const { tickets, adopted } = s.keys;
-  const [late, origin] = [isLate(s, call), firstId(id)];
-  // A second run finds the new id.
-  const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
-  const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
+  const [late, origin] = [isLate(s, call), firstId(newId)];
+  const before = adopted.get(origin) ?? origin;
+  const found = late ? undefined : tickets.get(before);
   if (found === undefined) return { ticket: undefined, late };
-  const before = found.id;
   if (before !== newId) {
     tickets.delete(before);
     tickets.set(newId, found);
