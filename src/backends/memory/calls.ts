@@ -123,11 +123,11 @@ function remembered({ memories, now }: Semaphore, id: string): number | undefine
   return until > now ? value : undefined;
 }
 
-/** The oldest that count no more are forgotten. */
+/** Forgets the oldest a minute late, as Redis does: by then the clock may have been set back. */
 function remember(s: Semaphore, id: string, value: number, until: number): void {
   s.memories ??= new Map();
   for (const [other, [, end]] of s.memories) {
-    if (end > s.now) break;
+    if (end + CHANGE_LIFE_MS > s.now) break;
     s.memories.delete(other);
   }
   s.memories.set(id, [value, until]);
