@@ -391,9 +391,10 @@ export interface AddPermitsReply extends ChangeReply {
 
 /** The ticket gets the life, from now, and the label of its new holder. */
 export interface AdoptCall extends ChangeCall, Pick<AcquireCall, 'ttl' | 'label'> {
-  /** Any id that the ticket ever had. */
-  readonly id: string;
-  /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
+  /**
+   * The id that it gets, see `adoptedId`; the first id in it finds the ticket. A call that runs
+   * twice gives the same ticket twice.
+   */
   readonly newId: string;
 }
 

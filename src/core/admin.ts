@@ -59,7 +59,7 @@ export class Admin {
     const { client, key, options } = link;
     const { ttl, label } = options;
     const newId = adoptedId(client.newId(permits), id);
-    const fields = { ttl, label, id, newId };
+    const fields = { ttl, label, newId };
     const { reply, sent } = await this.#change('adopt', 'adopting a ticket of', fields);
     const { ticket } = reply;
     if (ticket === undefined) return undefined;

@@ -195,7 +195,7 @@ async function assertNoKeys(keys: KeyView, start: string): Promise<void> {
   const left = [...(await keys(start))];
   // What repeated calls must know ends by itself.
   const stays = ([key, life]: [string, number]): boolean =>
-    partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
+    partOf(key) === 'info' || (/}:(?:change|revoked):/.test(key) && life > 0);
   expect(left.filter((one) => !stays(one))).to.deep.equal([]);
 }
 

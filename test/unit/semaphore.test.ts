@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { fake } from 'sinon';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
+import { firstId } from '../../src/backends/ticket-id.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
 import { errorOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
@@ -86,7 +87,9 @@ describe('setLimit, setRate, adopt and revoke', () => {
     const adopted: AdoptCall[] = [];
     backend.adopt = async (call) => {
       const late = adopted.push(call) === 1;
-      const ticket = late ? undefined : { slots: [0], fencingToken: 7, before: call.id };
+      const ticket = late
+        ? undefined
+        : { slots: [0], fencingToken: 7, before: firstId(call.newId) };
       return { ...backend.reply, late, ticket };
     };
     const start = backend.reply.serverTime;
@@ -110,9 +113,12 @@ for (const silent of [true, false]) {
   it(`close beside an adopt ${silent ? 'ends after 5 s where that is silent' : 'waits until its ticket is given back'}`, async () => {
     const [adopted, released] = [later<void>(), later<void>()];
     const backend = Object.assign(new StubBackend(), {
-      adopt: async ({ id }: AdoptCall) => {
+      adopt: async ({ newId }: AdoptCall) => {
         await adopted.promise;
-        return { ...backend.reply, ticket: { slots: [0], fencingToken: 7, before: id } };
+        return {
+          ...backend.reply,
+          ticket: { slots: [0], fencingToken: 7, before: firstId(newId) },
+        };
       },
     });
     backend.onRelease = (call) => released.promise.then(() => backend.released(call));

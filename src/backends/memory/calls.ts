@@ -33,14 +33,12 @@ export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, cal
 });
 
 export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
-  const { id, newId } = call;
+  const { newId } = call;
   const { tickets, adopted } = s.keys;
-  const [late, origin] = [isLate(s, call), firstId(id)];
-  // A second run finds the new id.
-  const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
-  const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
+  const [late, origin] = [isLate(s, call), firstId(newId)];
+  const before = adopted.get(origin) ?? origin;
+  const found = late ? undefined : tickets.get(before);
   if (found === undefined) return { ticket: undefined, late };
-  const before = found.id;
   if (before !== newId) {
     tickets.delete(before);
     tickets.set(newId, found);
@@ -125,11 +123,11 @@ function remembered({ memories, now }: Semaphore, id: string): number | undefine
   return until > now ? value : undefined;
 }
 
-/** The oldest that count no more are forgotten. */
+/** Forgets the oldest a minute late, as Redis does: by then the clock may have been set back. */
 function remember(s: Semaphore, id: string, value: number, until: number): void {
   s.memories ??= new Map();
   for (const [other, [, end]] of s.memories) {
-    if (end > s.now) break;
+    if (end + CHANGE_LIFE_MS > s.now) break;
     s.memories.delete(other);
   }
   s.memories.set(id, [value, until]);

@@ -48,7 +48,7 @@ export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply>
 
 export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
   script: script('adopt'),
-  shared: (call) => [...lifeOf(call), call.id],
+  shared: lifeOf,
   argument: ({ newId }) => newId,
   read: ({ body, ...common }) => {
     if (body === '') return { ...common, ticket: undefined };

@@ -16,7 +16,7 @@ import { RetryRule } from './redis-errors.js';
 import { release } from './release.js';
 import { runScript } from './script-runner.js';
 import { ServerCheck } from './server-check.js';
-import { UnexpectedReplyError } from './wire-text.js';
+import { textOf, UnexpectedReplyError } from './wire-text.js';
 import { type Confirm, confirmedByReplicas } from './with-replicas.js';
 
 const evictionScript = script('eviction-policy');
@@ -108,9 +108,10 @@ export class RedisBackend implements port.Backend {
    */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
     const info = keysOf(key).slice(1);
-    const sent = runScript(this.#connection, evictionScript, info, [], String);
-    const [maxmemory, policy] = (await sent.catch(() => '')).split(' ');
-    if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
+    const sent = runScript(this.#connection, evictionScript, info, [], textOf);
+    const memory = await sent.catch(() => '');
+    const [, policy = 'noeviction'] = /^maxmemory_policy:([\w-]+)/m.exec(memory) ?? [];
+    if (policy === 'noeviction' || /^maxmemory:0\b/m.test(memory)) return undefined;
     return `the server's maxmemory-policy is ${policy}, which may evict a semaphore's keys: set noeviction`;
   }
 

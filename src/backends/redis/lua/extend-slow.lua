@@ -1,7 +1,7 @@
 -- Fragment of extend.lua: tickets of any semaphore.
 -- include: semaphore close
 local function renew_each(tickets, info, ids, tokens, run, has_token)
-  local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')
+  local s, verdicts = open(tickets, info, run, ids), {}
   redis.call('HDEL', info, '')
   local records = redis.call('HMGET', info, unpack(ids))
   for i = 1, #ids do
@@ -9,7 +9,8 @@ local function renew_each(tickets, info, ids, tokens, run, has_token)
       add(s.adds, run.expires, ids[i])
       s.ends, verdicts[i] = s.now + run.ttl, '1'
     else
-      verdicts[i] = (redis.call('ZSCORE', revoked, ids[i]) or 0) + 0 > s.now and REVOKED or '0'
+      local revoked = key_of(tickets, 'revoked:' .. ids[i])
+      verdicts[i] = redis.call('ZCOUNT', revoked, '(' .. now_text, '+inf') > 0 and REVOKED or '0'
     end
   end
   return close(s, table.concat(verdicts))

@@ -2,25 +2,24 @@
 -- extension.
 --
 -- 1. The ticket is given back, as by a release.
--- 2. Its id is remembered for as long as the ticket could have lived.
+-- 2. The key 'revoked:' and its id stays for as long as the ticket could have lived.
 -- 3. A second run, and an extension, find it there.
--- 4. Each revocation trims the ids that count no more.
--- 5. The queue is served.
+-- 4. The queue is served.
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 id
 -- Reply see close.lua. The verdict is 1 if the ticket is revoked, now or before, 0 if there is no
 --       ticket
--- Cost  O(log n) for each expired ticket and grant, and in the revoked tickets
+-- Cost  O(log n) for each expired ticket and grant
 
--- include: time semaphore close remember
-local tickets, info, id, revoked = KEYS[1], KEYS[2], ARGV[3], key_of(KEYS[1], 'revoked')
-local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
+-- include: time semaphore close
+local tickets, id, revoked = KEYS[1], ARGV[3], key_of(KEYS[1], 'revoked:' .. ARGV[3])
+local s = open(tickets, KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
-local is_revoked = dropped > 0 or (redis.call('ZSCORE', revoked, id) or 0) + 0 > s.now
 if dropped > 0 then
   tell(s.run.inbox, tickets, parts_of(id), id .. ' revoked')
-  remember(revoked, s.now, expiry, id)
+  redis.call('ZADD', revoked, expiry, SIGN)
+  redis.call('PEXPIRE', revoked, text_of(math.ceil((expiry - s.now) / 1000) + 60000))
 end
-return now_text .. '|' .. close(s, is_revoked and '1' or '0')
+return now_text .. '|' .. close(s, text_of(redis.call('ZCOUNT', revoked, '(' .. now_text, '+inf')))
