@@ -1,9 +1,8 @@
+import type { Leader } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
 /** What is used of an `ioredis` client (5, 6) that sentinels lead, beyond its commands. */
-export interface SentinelLed {
-  on(event: string, listener: () => void): unknown;
-  removeListener(event: string, listener: () => void): unknown;
+export interface SentinelLed extends Leader {
   connect(): Promise<unknown>;
   readonly status?: string;
   readonly options?: { readonly sentinels?: unknown; readonly failoverDetector?: unknown };

@@ -1,7 +1,12 @@
-import type { RedisConnection, SubscriptionEvents } from '../connection.js';
+import type { RedisConnection } from '../connection.js';
 import { evalshaOf } from './ioredis-command.js';
-import { detectsFailover, revived, type SentinelLed } from './ioredis-sentinel.js';
-import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
+import { detectsFailover, revived } from './ioredis-sentinel.js';
+import {
+  anyReady,
+  type Close,
+  type ConnectionEvents,
+  movingSubscription,
+} from './moving-subscription.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
@@ -46,7 +51,6 @@ export function isIoredis(target: object): target is IoredisClient {
  * which is why channels are built from our own prefix alone.
  */
 export function ioredisConnection(client: IoredisClient): RedisConnection {
-  // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
   const isPending = led && revived(led);
   // A cluster finds the node of each command itself, and the mock sends no text. Their command
@@ -61,7 +65,7 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   const copy = copierOf(client);
   if (copy !== undefined) {
     connection.subscribe = (channel, events) =>
-      movingSubscription((onLost) => open(copy(), channel, events, onLost, led), events);
+      movingSubscription((own) => open(copy(), channel, own), events, 'close', led);
   }
   if (isMock(client)) return { ...connection, serverClock: () => Date.now() };
   if (isCluster(client)) {
@@ -113,32 +117,24 @@ function copierOf(client: object): (() => Subscriber) | undefined {
 }
 
 /** A copy of a client connects by itself and can be ended at any moment. */
-function open(
-  copy: Subscriber,
-  channel: string,
-  events: SubscriptionEvents,
-  onLost: () => void,
-  led: SentinelLed | undefined,
-): Attempt {
+function open(copy: Subscriber, channel: string, events: ConnectionEvents): Close {
+  const lose = (): void => events.onHealth(false);
   const unref = (): void => copy.stream?.unref?.();
   // A connection that breaks is closed; other errors leave it as it is.
   copy.on('error', () => undefined);
-  for (const event of ['close', 'end']) copy.on(event, onLost);
+  for (const event of ['close', 'end']) copy.on(event, lose);
   for (const event of ['connect', 'ready']) copy.on(event, unref);
   copy.on('message', (_channel, message) => {
     if (message !== undefined) events.onMessage(message);
   });
-  led?.on('close', onLost);
-  return {
-    subscribed: copy.subscribe(channel).then(unref),
-    close: async () => {
-      led?.removeListener('close', onLost);
-      if (copy.status === 'end') return;
-      // The mock keeps the listeners of a copy that is gone.
-      if (isMock(copy)) await copy.unsubscribe(channel);
-      const ended = new Promise((resolve) => void copy.on('end', resolve));
-      copy.disconnect();
-      await ended;
-    },
+  const confirm = (): void => events.onHealth(true);
+  copy.subscribe(channel).then(unref).then(confirm, lose);
+  return async () => {
+    if (copy.status === 'end') return;
+    // The mock keeps the listeners of a copy that is gone.
+    if (isMock(copy)) await copy.unsubscribe(channel);
+    const ended = new Promise((resolve) => void copy.on('end', resolve));
+    copy.disconnect();
+    await ended;
   };
 }

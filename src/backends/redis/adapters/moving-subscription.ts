@@ -2,10 +2,11 @@ import type { Subscription, SubscriptionEvents } from '../connection.js';
 
 /**
  * The pause between a lost subscription and the next: waiters poll meanwhile. It doubles up to the
- * longest while no subscription is confirmed.
+ * longest while no subscription is confirmed, so that a user without the right to subscribe costs
+ * the server little.
  */
 const RESUBSCRIBE_DELAY_MS = 250;
-const LONGEST_RESUBSCRIBE_DELAY_MS = 2000;
+const LONGEST_RESUBSCRIBE_DELAY_MS = 5000;
 
 /**
  * How long one subscription may take to be confirmed; a node that hangs accepts a connection and
@@ -13,86 +14,83 @@ const LONGEST_RESUBSCRIBE_DELAY_MS = 2000;
  */
 const SUBSCRIBE_TIMEOUT_MS = 5000;
 
-/**
- * One connection with one subscription: when it is lost it ends, and never comes back by itself.
- */
-export interface Attempt {
-  /** Settles when the server has confirmed the subscription, or with why there is none. */
-  readonly subscribed: Promise<unknown>;
-  /** Ends it. Resolves once its connection has ended; never rejects. */
-  close(): Promise<void>;
+/** Ends a connection. Resolves once it has ended; never rejects. */
+export type Close = () => Promise<void>;
+
+/** What one connection with one subscription reports, not at once. */
+export type ConnectionEvents = Pick<SubscriptionEvents, 'onMessage' | 'onHealth'>;
+
+/** Opens a connection that never subscribes again once it is lost. */
+type Open = (events: ConnectionEvents) => Close;
+
+/** A client that finds the master by itself. */
+export interface Leader {
+  on(event: string, listener: () => void): unknown;
+  removeListener(event: string, listener: () => void): unknown;
 }
 
 /**
  * A subscription that lives longer than one connection: when that is lost, the next is opened, on
- * another node if there is one. `open` calls `onLost`, not at once, when its subscription may have
- * missed messages.
+ * another node if there is one. A master that hangs keeps its connections, so `newMaster`, an event
+ * of `leader`, counts as a loss, too.
  */
 export function movingSubscription(
-  open: (onLost: () => void) => Attempt,
+  open: Open,
   events: SubscriptionEvents,
+  newMaster: string,
+  leader: Leader | undefined,
 ): Subscription {
-  let current: Attempt | undefined;
-  /** Settles when the attempt before has ended. */
+  /** Of the connection that is there. */
+  let current: Close | undefined;
+  /** Settles when the connection before has ended. */
   let left: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let [isClosed, pause] = [false, RESUBSCRIBE_DELAY_MS];
+  let pause = RESUBSCRIBE_DELAY_MS;
 
   const move = (): void => {
-    const attempt = opened(open, () => lose(attempt));
-    current = attempt;
-    timer = setTimeout(() => lose(attempt), SUBSCRIBE_TIMEOUT_MS).unref();
-    attempt.subscribed.then(
-      () => confirm(attempt),
-      (error: unknown) => lose(attempt, isRefusal(error)),
-    );
+    const close = opened(open, {
+      onMessage: (message) => events.onMessage(message),
+      onHealth: (healthy) => note(close, healthy),
+    });
+    current = close;
+    timer = setTimeout(() => note(close, false), SUBSCRIBE_TIMEOUT_MS).unref();
   };
-  const confirm = (attempt: Attempt): void => {
-    if (current !== attempt) return;
+  const note = (close: Close | undefined, healthy: boolean): void => {
+    if (close === undefined || close !== current) return;
     clearTimeout(timer);
-    pause = RESUBSCRIBE_DELAY_MS;
-    events.onHealth(true);
+    if (healthy) {
+      pause = RESUBSCRIBE_DELAY_MS;
+    } else {
+      current = undefined;
+      left = close();
+      timer = setTimeout(move, pause).unref();
+      pause = Math.min(2 * pause, LONGEST_RESUBSCRIBE_DELAY_MS);
+    }
+    // Its listener may close all.
+    events.onHealth(healthy);
   };
-  /** `forGood`: no other node would allow it. */
-  const lose = (attempt: Attempt, forGood = false): void => {
-    if (current !== attempt) return;
-    current = undefined;
-    clearTimeout(timer);
-    left = attempt.close();
-    events.onHealth(false);
-    // A listener for the loss may have closed it.
-    if (isClosed) return;
-    if (forGood) return events.onFailed();
-    timer = setTimeout(move, pause).unref();
-    pause = Math.min(2 * pause, LONGEST_RESUBSCRIBE_DELAY_MS);
-  };
+  const leave = (): void => note(current, false);
+  leader?.on(newMaster, leave);
   move();
   return {
     close: async () => {
-      isClosed = true;
+      leader?.removeListener(newMaster, leave);
       clearTimeout(timer);
       const last = current;
       current = undefined;
-      await Promise.all([left, last?.close()]);
+      await Promise.all([left, last?.()]);
     },
   };
 }
 
-/** One that cannot be opened has failed. */
-function opened(open: (onLost: () => void) => Attempt, onLost: () => void): Attempt {
+/** What cannot be opened is lost. */
+function opened(open: Open, events: ConnectionEvents): Close {
   try {
-    return open(onLost);
-  } catch (error) {
-    return { subscribed: Promise.reject(error), close: () => Promise.resolve() };
+    return open(events);
+  } catch {
+    queueMicrotask(() => events.onHealth(false));
+    return () => Promise.resolve();
   }
-}
-
-/**
- * The server said no, and will until its rights change. A connection that was lost says otherwise,
- * and a server that cannot now says LOADING and the like.
- */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof Error && /^(NOPERM|NOAUTH|WRONGPASS|ERR)/.test(error.message);
 }
 
 /**

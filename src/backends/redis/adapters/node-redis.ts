@@ -1,6 +1,11 @@
 import type { RedisConnection } from '../connection.js';
-import { anyReady, type Attempt, movingSubscription } from './moving-subscription.js';
-import { isSentinel, sentinelSubscription } from './node-redis-sentinel.js';
+import {
+  anyReady,
+  type Close,
+  type ConnectionEvents,
+  type Leader,
+  movingSubscription,
+} from './moving-subscription.js';
 import { hasMethods, replicationOf, type Waitable } from './shape.js';
 
 interface ScriptArguments {
@@ -36,7 +41,6 @@ interface Subscriber {
   unref?(): void;
 }
 
-type Subscribe = (client: Subscriber) => Promise<unknown>;
 type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
 interface Node {
@@ -50,6 +54,12 @@ interface NodeRedisCluster {
   readonly masters: readonly Node[];
   nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
+}
+
+/** What is used of `createSentinel` (5, 6) beyond its commands. */
+interface NodeRedisSentinel extends Leader {
+  /** Hands its client of the master to a function, as each of its commands does. */
+  _execute<T>(isReadonly: boolean, use: (master: OneConnection) => Promise<T>): Promise<T>;
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -123,22 +133,23 @@ function wordsOf(command: string, script: string, keys: Words, args: Words): str
   return [command, script, String(keys.length), ...keys, ...args];
 }
 
-/**
- * What one node publishes goes to all of a cluster, so a connection to a single node is enough. A
- * copy of the whole cluster client would connect to every master, not report the loss of its
- * subscriber, and keep the process alive.
- */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isSentinel(client)) return (...wanted) => sentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
-  return (channel, events) => {
-    const subscribe: Subscribe = (to) => to.subscribe(channel, (text) => events.onMessage(text));
-    return movingSubscription((onLost) => open(copy, subscribe, onLost), events);
-  };
+  const leader = isSentinel(client) ? client : undefined;
+  return (channel, events) =>
+    movingSubscription((own) => open(copy, channel, own), events, 'topology-change', leader);
 }
 
+/**
+ * What one node publishes goes to all of a cluster, so a connection to a single node is enough. A
+ * copy of a whole cluster or sentinel client would have several connections, not report the loss of
+ * its subscriber, and keep the process alive.
+ */
 function copierOf(client: object): MakeCopy | undefined {
+  if (isSentinel(client)) {
+    return () => client._execute(false, (master) => Promise.resolve(master.duplicate()));
+  }
   // On a pool, waiting is by polling alone.
   if (!isCluster(client)) return isOneConnection(client) ? () => client.duplicate() : undefined;
   return async () => {
@@ -151,13 +162,18 @@ function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
 }
 
+function isSentinel(client: object): client is NodeRedisSentinel {
+  // `setTracer` is its own; a client, a cluster and a pool have none.
+  return hasMethods(client, 'setTracer', 'on', 'removeListener');
+}
+
 /**
  * The life of one copy of a client: it connects, it is connected, it has ended. Its first error
  * ends it, before it reconnects. While it makes its socket it cannot be ended: 4 and 5 would only
  * mark it as closed, and the socket that comes then would stay open. So a client that is closed
  * while it connects ends once it reports its socket, or that there is none.
  */
-function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
+function open(copy: MakeCopy, channel: string, events: ConnectionEvents): Close {
   let client: Subscriber | undefined;
   let [isConnecting, isClosed] = [false, false];
   let setEnded!: () => void;
@@ -180,7 +196,7 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
   const lose = (): void => {
     isClosed = true;
     settle();
-    onLost();
+    events.onHealth(false);
   };
   const connect = async (): Promise<void> => {
     client = await copy();
@@ -194,17 +210,17 @@ function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt
     client.unref?.();
     isConnecting = true;
     await client.connect().finally(settle);
-    if (!isClosed) await subscribe(client);
+    if (isClosed) return;
+    await client.subscribe(channel, (message) => events.onMessage(message));
+    events.onHealth(true);
   };
-  return {
-    subscribed: connect(),
-    close: async () => {
-      isClosed = true;
-      // Not while it reads: version 4 forgets its subscription at once, and the next message of the
-      // same packet ends the process.
-      await Promise.resolve();
-      if (!isConnecting) void end();
-      await ended;
-    },
+  connect().catch(lose);
+  return async () => {
+    isClosed = true;
+    // Not while it reads: version 4 forgets its subscription at once, and the next message of the
+    // same packet ends the process.
+    await Promise.resolve();
+    if (!isConnecting) void end();
+    await ended;
   };
 }

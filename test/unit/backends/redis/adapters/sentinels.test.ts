@@ -4,95 +4,26 @@ import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
-import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
-import { later } from '../../../stub-fixture.js';
-import { subscription } from './fake-clients.js';
+import { connectionTo, fakeClient, subscription } from './fake-clients.js';
 
-type Listener = (message: string) => void;
-
-/** As of `createSentinel`: it answers at once for a channel that it has, without the server. */
-class FakeSentinel extends EventEmitter {
-  isOpen = true;
-  readonly channels = new Map<string, Listener>();
-  asked = 0;
-  /** The answer to PUBLISH. */
-  answer: () => Promise<void> = () => Promise.resolve();
-  readonly evalSha = (): Promise<unknown> => Promise.resolve('reply');
-  readonly use = (): void => {};
-  readonly setTracer = (): void => {};
-
-  async eval(_script: string, options: { arguments: string[] }): Promise<unknown> {
-    const [channel, message] = options.arguments;
-    if (channel === undefined || message === undefined) return 1;
-    this.asked += 1;
-    await this.answer();
-    this.channels.get(channel)?.(message);
-    return 1;
-  }
-
-  async subscribe(channel: string, listener: Listener): Promise<void> {
-    if (!this.channels.has(channel)) this.channels.set(channel, listener);
-  }
-
-  async unsubscribe(channel: string): Promise<void> {
-    this.channels.delete(channel);
-  }
-}
-
-describe('node-redis sentinel, subscribed', () => {
-  const moved = { type: 'MASTER_CHANGE' };
-
-  /** A subscription that has begun. */
-  async function subscribing() {
-    const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const sentinel = new FakeSentinel();
-    const subscribed = subscription(nodeRedisConnection(sentinel));
-    await clock.tickAsync(0);
-    expect(subscribed.told.splice(0)).to.deep.equal([true]);
-    return { clock, sentinel, ...subscribed };
-  }
-
-  it('hears on the client itself, is healthy after an error or with a new master only once the server has answered, and leaves no trace', async () => {
-    const { clock, sentinel, told, close } = await subscribing();
-    expect([...sentinel.channels.keys()]).to.deep.equal(['p:inbox:c']);
-    sentinel.channels.get('p:inbox:c')?.('hello');
-    expect(told.splice(0)).to.deep.equal(['hello']);
-    sentinel.emit('topology-change', { type: 'REPLICA_ADD' });
-    sentinel.emit('topology-change', undefined);
-    for (const [event, what] of [
-      ['error', new Error('Socket closed unexpectedly')],
-      ['topology-change', moved],
-    ] as const) {
-      const { promise, resolve: answer } = later<void>();
-      sentinel.answer = () => promise;
-      // It may have forgotten the channel.
-      sentinel.channels.clear();
-      sentinel.emit(event, what);
-      await clock.tickAsync(0);
-      expect(told.splice(0)).to.deep.equal([false]);
-      answer();
-      // The next attempt comes after a pause.
-      await clock.tickAsync(250);
-      expect([sentinel.channels.size, ...told.splice(0)]).to.deep.equal([1, true]);
-    }
-    await close();
-    expect([sentinel.channels.size, sentinel.eventNames(), told]).to.deep.equal([0, [], []]);
+it('a client of createSentinel subscribes by a copy of its client of the master, and by another when the topology changes', async () => {
+  const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { fields, subscribers } = fakeClient('node-redis');
+  const sentinel = Object.assign(new EventEmitter(), {
+    evalSha: fields['evalSha'],
+    eval: fields['eval'],
+    setTracer: () => {},
+    _execute: (_isReadonly: boolean, use: (master: unknown) => unknown) => use(fields),
   });
-
-  it('tries again after a failure, and after a refusal says so instead', async () => {
-    const { clock, sentinel, told } = await subscribing();
-    const { asked: before } = sentinel;
-    sentinel.answer = () => Promise.reject(new Error('Disconnects client'));
-    sentinel.emit('topology-change', moved);
-    await clock.tickAsync(4000);
-    expect(sentinel.asked - before).to.be.within(3, 10);
-    expect(told.filter(Boolean)).to.deep.equal([]);
-    sentinel.answer = () => Promise.reject(new Error('NOPERM no permissions'));
-    await clock.tickAsync(2000);
-    const { asked } = sentinel;
-    await clock.tickAsync(10_000);
-    expect([sentinel.asked, told.filter(Boolean)]).to.deep.equal([asked, ['failed']]);
-  });
+  const { told, close } = subscription(connectionTo('node-redis', sentinel));
+  await clock.tickAsync(60_000);
+  expect([told, subscribers.length]).to.deep.equal([[true], 1]);
+  sentinel.emit('topology-change', { type: 'MASTER_CHANGE' });
+  await clock.tickAsync(60_000);
+  expect([told, subscribers.length]).to.deep.equal([[true, false, true], 2]);
+  await close();
+  expect(subscribers.map(({ ended }) => ended >= 1)).to.deep.equal([true, true]);
+  expect(sentinel.eventNames()).to.deep.equal([]);
 });
 
 /** It emits the events of ioredis while its status changes. */
