@@ -105,32 +105,28 @@ function isOneConnection(client: object): client is OneConnection {
  */
 const NO_TIMEOUT = { timeout: undefined };
 
+type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
+
 /** Nothing async, and no promise beside the client's own: each call passes here. */
-function scriptsOf(client: NodeRedisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
+function scriptsOf(client: NodeRedisClient): Scripts {
   // Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
   // chance.
-  if (isCluster(client) && !hasMethods(client, 'destroy')) {
-    const routed =
-      (command: string): RedisConnection['runBySha'] =>
-      (script, keys, args) =>
-        client.sendCommand(keys[0] ?? '', false, wordsOf(command, script, keys, args));
-    return { runBySha: routed('EVALSHA'), runByText: routed('EVAL') };
-  }
-  const one = isOneConnection(client) && client.options?.keyPrefix === undefined && client;
+  if (isCluster(client) && !hasMethods(client, 'destroy'))
+    return scriptsBy((words, key) => client.sendCommand(key, false, words));
+  if (isOneConnection(client) && client.options?.keyPrefix === undefined)
+    return scriptsBy((words) => client.sendCommand(words, client.isReady ? NO_TIMEOUT : {}));
   return {
-    runBySha: (sha1, keys, args) =>
-      one && one.isReady === true
-        ? one.sendCommand(wordsOf('EVALSHA', sha1, keys, args), NO_TIMEOUT)
-        : client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
-    runByText: (script, keys, args) =>
-      client.eval(script, { keys: [...keys], arguments: [...args] }),
+    runBySha: (sha1, keys, args) => client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
+    runByText: (text, keys, args) => client.eval(text, { keys: [...keys], arguments: [...args] }),
   };
 }
 
-type Words = readonly string[];
-
-function wordsOf(command: string, script: string, keys: Words, args: Words): string[] {
-  return [command, script, String(keys.length), ...keys, ...args];
+function scriptsBy(send: (words: string[], key: string) => Promise<unknown>): Scripts {
+  const run =
+    (command: string): Scripts['runBySha'] =>
+    (script, keys, args) =>
+      send([command, script, String(keys.length), ...keys, ...args], keys[0] ?? '');
+  return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }
 
 function subscriberOf(client: object): RedisConnection['subscribe'] {

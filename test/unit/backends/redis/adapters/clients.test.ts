@@ -67,11 +67,9 @@ it('the adapter of node-redis spares a client that is ready the time limit on wr
   expect(await run(ready)).to.equal('directly');
   const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
   expect(sends).to.deep.equal([[command, { timeout: undefined }]]);
-  for (const other of [
-    { isReady: false },
-    { duplicate: undefined },
-    { options: { keyPrefix: 'app:' } },
-  ]) {
+  await run({ ...ready, isReady: false });
+  expect(sends[1]).to.deep.equal([command, {}]);
+  for (const other of [{ duplicate: undefined }, { options: { keyPrefix: 'app:' } }]) {
     expect(await run({ ...ready, ...other })).to.equal('reply');
   }
 });
