@@ -177,7 +177,7 @@ export class RedisQuorumNode implements port.QuorumNode {
     const running = this.#run(which, keys, args, read);
     // Only a server that passes the check may grant tickets.
     if (which !== holdScript || this.#check.passed) return running;
-    return this.#check.confirm(running, ([line]) => line?.time, keys);
+    return this.#check.confirm(running, keys);
   }
 
   /**

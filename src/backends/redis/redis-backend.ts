@@ -142,7 +142,7 @@ export class RedisBackend implements port.Backend {
     };
   }
 
-  #send<C extends port.Call, R extends readonly port.Reply[] | undefined>(
+  #send<C extends port.Call, R>(
     operation: Operation<C, unknown>,
     calls: readonly C[],
     read: (reply: unknown) => R,
@@ -151,6 +151,6 @@ export class RedisBackend implements port.Backend {
     const args = argumentsOf(calls, operation);
     const replies = runScript(this.#connection, operation.script, keys, args, read);
     if (this.#check.passed) return replies;
-    return this.#check.confirm(replies, (all) => all?.[0]?.serverTime, keys);
+    return this.#check.confirm(replies, keys);
   }
 }
