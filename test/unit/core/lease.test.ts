@@ -105,7 +105,7 @@ describe('extending', () => {
     backend.onAcquire = (call) => backend.allQueued(call);
     const waiting = watch(clock, semaphore.acquire());
     backend.onExtend = () => Promise.reject(broken);
-    await clock.advance(1000);
+    await clock.advance(1100);
     const { extend } = backend.portCalls;
     for (let message = 0; message < 20; message += 1) {
       backend.listeners[0]?.onEnded?.([{ id: handle.id, reason: 'revoked' }], 'jobs');
