@@ -73,7 +73,7 @@ describe('setLimit, setRate, adopt and revoke', () => {
     const triesBefore = tries;
     const closing = watch(clock, semaphore.close());
     // The pauses before their next tries end.
-    await clock.advance(20);
+    await clock.advance(40);
     expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
     for (const { error } of calls) {
       expect(error).to.be.instanceOf(ClosedError).with.property('message').that.includes('"jobs"');
