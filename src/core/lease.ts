@@ -18,8 +18,6 @@ import { Release } from './release.js';
  */
 const CLAIM_DELAY_MS = 50;
 
-const NO_SLOTS: readonly number[] = [];
-
 /** A call of `extend` that waits for an extension. */
 interface Caller {
   /** The number of the first call with an extension that has left since; Infinity: none has. */
@@ -35,7 +33,7 @@ interface Caller {
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease extends Release {
-  slots: readonly number[] = NO_SLOTS;
+  slots!: readonly number[];
   fencingToken = 0;
   /** Monotonic time since which it is held, or a little earlier. */
   heldSince = 0;
@@ -97,12 +95,8 @@ export class Lease extends Release {
 
   #left(now?: number): number {
     if (this.#kept?.loss() !== undefined) return 0;
-    return Math.max(0, this.#leftHere(now), this.#kept?.left() ?? 0);
-  }
-
-  /** By the extensions of this thread. */
-  #leftHere(now?: number): number {
-    return validityLeft(this.#window.from, this.#window.duration, this.link.clock, now);
+    const leftHere = validityLeft(this.#window, this.link.clock, now);
+    return Math.max(0, leftHere, this.#kept?.left() ?? 0);
   }
 
   /**
@@ -143,16 +137,13 @@ export class Lease extends Release {
   beat(now: number): boolean {
     if (this.stage !== 'held') return false;
     const remaining = this.check();
-    if (remaining > 0) this.#extendIfDue(now, remaining);
-    return remaining === 0;
-  }
-
-  #extendIfDue(now: number, remaining: number): void {
+    if (remaining === 0) return true;
     // A lease that is soon due travels with leases that are due, unless a keeper extends it.
     const early = this.#kept === undefined ? this.link.extendEvery / 2 : 0;
     if (this.#extension === undefined && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined) this.getObserver()?.onExtended();
     this.#setBeat(now, remaining);
+    return false;
   }
 
   renew(): void {
@@ -198,9 +189,9 @@ export class Lease extends Release {
     const { ttl, link } = this;
     this.#failures = 0;
     this.lastError = undefined;
+    const window = { from: call.sent, duration: ttl };
     // A late reply never shortens the validity.
-    if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
-      this.#window = { from: call.sent, duration: ttl };
+    if (validityLeft(window, link.clock) > this.remaining) this.#window = window;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
     if (this.check() === 0) return;
     this.#kept ??= link.keep?.(this);

@@ -17,12 +17,10 @@ const RETRIED_TOGETHER = 1000;
 
 /**
  * How many releases that have failed are kept for another try; the tickets of further failures are
- * left to expire: later requests have hardly reached the backend.
+ * left to expire: later requests have hardly reached the backend. Strays are not even given back
+ * beside so many: any program may send grants.
  */
 const MOST_FAILED = 100_000;
-
-/** How many strays are given back at once: any program may send grants. */
-const MOST_STRAYS = 1000;
 
 /**
  * What one semaphore object gives back: tickets, and requests that were abandoned. Each is tried
@@ -33,7 +31,6 @@ export class Releases {
   readonly #link: SemaphoreLink;
   /** Releases that wait for another try, in the order of their last. */
   readonly #failed = new Set<Release>();
-  readonly #strays = new Set<Release>();
   /** Releases whose calls have no answer yet, and other work that `drained` waits for. */
   #underWay = 0;
   /** The last call that has failed was refused: `drained` does not wait for another try. */
@@ -53,9 +50,8 @@ export class Releases {
    * wants.
    */
   giveBack(id: string): void {
-    if (this.#strays.size === MOST_STRAYS) return;
+    if (this.#underWay + this.#failed.size >= MOST_FAILED) return;
     const stray = new Release(this.#link, id);
-    this.#strays.add(stray);
     this.#link.permits.set(id, stray);
     stray.withdraw();
   }
@@ -122,7 +118,6 @@ export class Releases {
 
   #forget(release: Release): void {
     this.#failed.delete(release);
-    this.#strays.delete(release);
     this.#link.forget(release);
   }
 

@@ -39,9 +39,9 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'extension-from-reply',
     what: 'An extended lease counts from the reply',
     file: 'core/lease.ts',
-    find: 'this.#window = { from: call.sent, duration: ttl };',
+    find: 'const window = { from: call.sent, duration: ttl };',
     replace:
-      'this.#window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
+      'const window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
   },
   {
     name: 'no-margin',
