@@ -268,9 +268,8 @@ export class Lease extends Release {
     // be left to expire.
     const now = this.link.clock.monotonic();
     const wasHeld = this.stage === 'held';
-    const remaining = wasHeld ? this.#left(now) : 0;
     // First, so that the timer of all continues without a pause.
-    const released = this.giveBack(now, remaining);
+    const released = this.giveBack(now, wasHeld ? this.#left(now) : 0);
     if (wasHeld) this.#stop();
     if (telemetry.release.hasSubscribers) this.#publishRelease(released);
     return released;
@@ -300,11 +299,10 @@ export class Lease extends Release {
     if (this.#failures === 0) this.renew();
   }
 
-  /** `since`: when the request was made. Undefined: the ticket was adopted. */
-  publishGrant(since: number | undefined, attempts: number): void {
+  /** `waited`: milliseconds since the call of `acquire`. */
+  publishGrant(waited: number): void {
     if (!telemetry.grant.hasSubscribers) return;
-    const { name, id, slots, fencingToken } = this;
-    const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
+    const { name, id, slots, fencingToken, attempts } = this;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 

@@ -194,7 +194,7 @@ export class Request extends Lease implements port.TicketRequest {
       return this.link.scheduleTry();
     }
     this.#end(this);
-    this.publishGrant(this.started, this.attempts);
+    this.publishGrant(this.link.clock.monotonic() - this.started);
   }
 
   /** No permit is free. */

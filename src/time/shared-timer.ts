@@ -43,7 +43,7 @@ class SharedTimer {
     if (wakeup.index < 0) wakeup.index = this.#wakeups.push(wakeup) - 1;
     // A timer that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
-    if (wakeup.at < this.#at || isLate) this.#set(isLate ? this.#earliest() : wakeup.at, now);
+    if (isLate || wakeup.at < this.#at) this.#set(now);
   }
 
   remove(wakeup: Wakeup): void {
@@ -61,13 +61,13 @@ class SharedTimer {
     if (this.#wakeups.length === 0) this.#stop();
   };
 
-  #set(at: number, now: number): void {
+  #set(now: number): void {
     this.#stop();
-    if (at === Infinity) return;
-    this.#at = at;
+    if (this.#wakeups.length === 0) return;
+    this.#at = this.#earliest();
     this.#setBy = timerSource();
     // Timers may fire a little early, and long ones are set in parts.
-    const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
+    const delay = Math.min(Math.ceil(this.#at - now), LONGEST_TIMER);
     this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepsAlive);
   }
 
@@ -82,7 +82,7 @@ class SharedTimer {
     // Once one wake-up must ring, all ring that may, the earliest first.
     const due = this.#earliest() <= now ? this.#wakeups.filter(({ from }) => from <= now) : [];
     for (const wakeup of due) this.remove(wakeup);
-    this.#set(this.#earliest(), now);
+    this.#set(now);
     // Each in a tick of its own: an error in one keeps no other asleep.
     for (const wakeup of due.toSorted((a, b) => a.at - b.at)) nextTick(() => wakeup.ring());
   };
