@@ -83,8 +83,9 @@ export class Releases {
 
   /** @internal */
   send(release: Release): void {
-    this.#underWay += 1;
+    // First: a clock of the user's own may throw.
     this.#link.batchers.releases.add(this.#link.toRelease, release);
+    this.#underWay += 1;
   }
 
   /** @internal Its call has worked: releases that have failed are tried again at once. */

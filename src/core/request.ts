@@ -74,10 +74,11 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   ask(now: number = this.link.clock.monotonic()): void {
+    // First: a clock of the user's own may throw.
+    this.link.batchers.acquires.add(this.link.toAcquire, this);
     this.stage = 'sent';
     this.#askedAt = now;
     this.#repeats = false;
-    this.link.batchers.acquires.add(this.link.toAcquire, this);
   }
 
   /** Asks if it waits; `isMissed`: and after a call that is under way. */

@@ -116,6 +116,21 @@ describe('extending', () => {
     expect(waiting.error).to.be.instanceOf(ClosedError);
   });
 
+  it('goes on after a clock of the user has thrown', async () => {
+    const { backend, clock, handle } = await heldFixture();
+    const wall = clock.wall.bind(clock);
+    let reads = 0;
+    clock.wall = () => {
+      reads += 1;
+      // The look at the lease reads it first, and then the call that is about to leave.
+      if (reads === 2) throw broken;
+      return wall();
+    };
+    expect(await reasonOf(handle.extend())).to.equal(broken);
+    await clock.advance(5000);
+    expect([handle.held, backend.extends.length]).to.deep.equal([true, 5]);
+  });
+
   it('that is confirmed after the loss does not hold again, but withdraws the ticket', async () => {
     const { backend, clock, handle, losses } = await heldFixture();
     const gate = later<void>();
