@@ -250,6 +250,8 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
+    // Its holder has stopped.
+    if (this.#release !== undefined) return;
     this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();

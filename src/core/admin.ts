@@ -66,7 +66,7 @@ export class Admin {
     const lease = new Lease(link, newId);
     if (!lease.hold(ticket, { from: sent, duration: ttl }, true)) return undefined;
     link.permits.set(newId, lease);
-    lease.publishGrant(undefined, 0);
+    lease.publishGrant(0);
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) client.find(key.name, ticket.before)?.lose?.('missing');
     return lease;

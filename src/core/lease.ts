@@ -18,8 +18,6 @@ import { Release } from './release.js';
  */
 const CLAIM_DELAY_MS = 50;
 
-const NO_SLOTS: readonly number[] = [];
-
 /** A call of `extend` that waits for an extension. */
 interface Caller {
   /** The number of the first call with an extension that has left since; Infinity: none has. */
@@ -35,14 +33,12 @@ interface Caller {
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease extends Release {
-  slots: readonly number[] = NO_SLOTS;
+  slots!: readonly number[];
   fencingToken = 0;
   /** Monotonic time since which it is held, or a little earlier. */
   heldSince = 0;
   /** Monotonic time of the next extension. */
   #dueAt = Infinity;
-  /** False while its ticket has its claim time only: until it is first extended. */
-  #isClaimed = true;
   #window!: ValidityWindow;
   /** The call of its last extension, until that is answered; `gathering`: it has not left yet. */
   #extension: Call | 'gathering' | undefined;
@@ -51,9 +47,6 @@ export class Lease extends Release {
   #callers: Caller[] | undefined;
   /** Why it was lost, if it was. */
   loss: HandleLostError | undefined;
-  #lostAt = 0;
-  /** Its holder has stopped. */
-  #isGivenBack = false;
   /** Undefined: it is renewed here alone. */
   #kept: KeptLease | undefined;
 
@@ -69,11 +62,9 @@ export class Lease extends Release {
     this.stage = 'held';
     this.lastError = undefined;
     this.heldSince = window.from.monotonic;
-    this.#isClaimed = isClaimed;
-    const every = this.link.extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
-    const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
-    this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;
+    const claimAt = now + Math.min(remaining / 2, CLAIM_DELAY_MS);
+    this.#dueAt = isClaimed ? this.heldSince + this.link.extendEvery : claimAt;
     this.#kept = this.link.keep?.(this);
     this.link.countHeld(this.slots.length);
     this.#setBeat(now, remaining);
@@ -90,9 +81,8 @@ export class Lease extends Release {
 
   /** How long a call that extends it may take, in milliseconds. */
   get callTimeoutMs(): number {
-    // Short enough for several tries within the lease, or within the claim time.
-    const most = Math.min(this.link.callTimeoutMs, this.ttl / 6);
-    return this.#isClaimed ? most : Math.min(most, CLAIM_TIME_MS / 4);
+    // Short enough for several tries within the lease, and within the claim time.
+    return Math.min(CLAIM_TIME_MS / 4, this.ttl / 6);
   }
 
   /**
@@ -105,12 +95,8 @@ export class Lease extends Release {
 
   #left(now?: number): number {
     if (this.#kept?.loss() !== undefined) return 0;
-    return Math.max(0, this.#leftHere(now), this.#kept?.left() ?? 0);
-  }
-
-  /** By the extensions of this thread. */
-  #leftHere(now?: number): number {
-    return validityLeft(this.#window.from, this.#window.duration, this.link.clock, now);
+    const leftHere = validityLeft(this.#window, this.link.clock, now);
+    return Math.max(0, leftHere, this.#kept?.left() ?? 0);
   }
 
   /**
@@ -120,8 +106,7 @@ export class Lease extends Release {
   check(): number {
     const { remaining } = this;
     if (remaining > 0) return remaining;
-    // Notified on the next tick: this is called from getters.
-    this.lose(this.#kept?.loss() ?? 'expired', this.lastError, false);
+    this.lose(this.#kept?.loss() ?? 'expired', this.lastError);
     return 0;
   }
 
@@ -151,27 +136,21 @@ export class Lease extends Release {
   /** Extends it in time, or ends it. True: it has ended. */
   beat(now: number): boolean {
     if (this.stage !== 'held') return false;
-    const { remaining } = this;
-    if (remaining > 0) this.#extendIfDue(now, remaining);
-    else this.lose('expired', this.lastError);
-    return remaining <= 0;
-  }
-
-  #extendIfDue(now: number, remaining: number): void {
-    // A lease that is soon due travels with leases that are due, unless a keeper extends it or its
-    // last extension failed.
-    const isSteady = this.#kept === undefined && this.#failures === 0;
-    const early = isSteady ? this.link.extendEvery / 2 : 0;
+    const remaining = this.check();
+    if (remaining === 0) return true;
+    // A lease that is soon due travels with leases that are due, unless a keeper extends it.
+    const early = this.#kept === undefined ? this.link.extendEvery / 2 : 0;
     if (this.#extension === undefined && this.#dueIn(now) - early <= 0) this.renew();
-    else if (this.#kept !== undefined && this.#leftHere() < this.#kept.left())
-      this.getObserver()?.onExtended();
+    else if (this.#kept !== undefined) this.getObserver()?.onExtended();
     this.#setBeat(now, remaining);
+    return false;
   }
 
   renew(): void {
     if (this.stage !== 'held' || this.#extension === 'gathering') return;
-    this.#extension = 'gathering';
+    // First: a clock of the user's own may throw.
     this.link.batchers.renewals.add(this.link.toExtend, this);
+    this.#extension = 'gathering';
   }
 
   /**
@@ -208,14 +187,13 @@ export class Lease extends Release {
     if (this.loss !== undefined) return this.withdraw();
     if (this.stage !== 'held') return;
     const { ttl, link } = this;
-    this.#isClaimed = true;
     this.#failures = 0;
     this.lastError = undefined;
+    const window = { from: call.sent, duration: ttl };
     // A late reply never shortens the validity.
-    if (validityLeft(call.sent, ttl, link.clock) > this.#leftHere())
-      this.#window = { from: call.sent, duration: ttl };
+    if (validityLeft(window, link.clock) > this.remaining) this.#window = window;
     if (telemetry.extend.hasSubscribers) this.#publishExtend(undefined);
-    if (this.remaining <= 0) return this.lose('expired');
+    if (this.check() === 0) return;
     this.#kept ??= link.keep?.(this);
     this.getObserver()?.onExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
@@ -246,31 +224,28 @@ export class Lease extends Release {
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
 
-  /**
-   * From now on it is lost, whatever the clocks say later. Its observer hears of it at once, or on
-   * the next tick.
-   */
-  lose(reason: LostReason, cause?: unknown, isHeardNow = true): void {
+  /** From now on it is lost, whatever the clocks say later. */
+  lose(reason: LostReason, cause?: unknown): void {
     if (this.stage !== 'held') return;
     const { clock, name } = this.link;
     const error = new HandleLostError(name, this.id, reason, cause);
+    const from = instant(clock);
     this.loss = error;
-    this.#lostAt = clock.monotonic();
+    // Its holder overruns it from now on; after a close it never does.
+    if (reason !== 'expired') this.#window = { from, duration: reason === 'closed' ? Infinity : 0 };
     this.stage = 'over';
     this.#stop();
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
     // stop. A lease that close() gave up goes at once.
     if (reason === 'closed') this.withdraw();
-    telemetry.lost.publish({ name, id: this.id, reason, heldFor: this.#lostAt - this.heldSince });
-    // A holder that has stopped gets no notice of a loss that was found a moment ago.
-    const notify = () => this.#isGivenBack || this.getObserver()?.onLost(error);
-    if (isHeardNow) notify();
-    else process.nextTick(notify);
+    telemetry.lost.publish({ name, id: this.id, reason, heldFor: from.monotonic - this.heldSince });
+    // Not at once: a getter may have found the loss.
+    queueMicrotask(() => this.getObserver()?.onLost(error));
   }
 
-  /** It is held no more. `staysKnown`: until its release has ended. */
-  #stop(staysKnown = false): void {
-    if (!staysKnown) this.link.forget(this);
+  /** It is held no more. It stays known until its release has ended. */
+  #stop(): void {
+    if (this.stage === 'over') this.link.forget(this);
     this.#kept?.stop();
     this.link.countHeld(-this.slots.length);
     this.#failCallers();
@@ -293,11 +268,9 @@ export class Lease extends Release {
     // be left to expire.
     const now = this.link.clock.monotonic();
     const wasHeld = this.stage === 'held';
-    const remaining = wasHeld ? this.#left(now) : 0;
     // First, so that the timer of all continues without a pause.
-    const released = this.giveBack(now, remaining);
-    this.#isGivenBack = true;
-    if (wasHeld) this.#stop(remaining > 0);
+    const released = this.giveBack(now, wasHeld ? this.#left(now) : 0);
+    if (wasHeld) this.#stop();
     if (telemetry.release.hasSubscribers) this.#publishRelease(released);
     return released;
   }
@@ -326,11 +299,10 @@ export class Lease extends Release {
     if (this.#failures === 0) this.renew();
   }
 
-  /** `since`: when the request was made. Undefined: the ticket was adopted. */
-  publishGrant(since: number | undefined, attempts: number): void {
+  /** `waited`: milliseconds since the call of `acquire`. */
+  publishGrant(waited: number): void {
     if (!telemetry.grant.hasSubscribers) return;
-    const { name, id, slots, fencingToken } = this;
-    const waited = since === undefined ? 0 : this.link.clock.monotonic() - since;
+    const { name, id, slots, fencingToken, attempts } = this;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 
@@ -339,23 +311,13 @@ export class Lease extends Release {
   }
 
   #publishRelease(ended: Promise<boolean>): void {
-    const { name, id } = this;
-    const heldFor = this.link.clock.monotonic() - this.heldSince;
-    const about = { name, id, heldFor, lost: this.loss?.reason, overrun: this.#overrun() };
+    const { name, id, loss, heldSince, link } = this;
+    const heldFor = link.clock.monotonic() - heldSince;
+    const { from, duration } = this.#window;
+    const overrun = Math.max(0, elapsedSince(from, link.clock) - duration);
+    const about = { name, id, heldFor, lost: loss?.reason, overrun };
     const publish = (released: boolean, error?: unknown): void =>
       telemetry.release.publish({ ...about, released, error });
     ended.then(publish, (error: unknown) => publish(false, error));
-  }
-
-  /**
-   * Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after
-   * `close()`.
-   */
-  #overrun(): number {
-    const { clock } = this.link;
-    const reason = this.loss?.reason ?? 'expired';
-    if (reason === 'closed') return 0;
-    if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
-    return Math.max(0, elapsedSince(this.#window.from, clock) - this.#window.duration);
   }
 }

@@ -1,7 +1,7 @@
 import type { Costs } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError, type HandleLostError } from '../errors.js';
-import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
+import { backoffDelay } from '../time/backoff.js';
 import { awaitAtMost } from '../time/call-timeout.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
@@ -9,24 +9,18 @@ import type { Call, Item } from './batcher.js';
 import type { Verdict } from './operations.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
-/**
- * Pauses between tries while they are refused, in milliseconds: an operator may need a while to
- * grant the right.
- */
-const REFUSED: BackoffOptions = { min: 20, max: 1000, factor: 2, jitter: true };
+/** The longest pause before a release is tried again, in milliseconds, whatever `retry` says. */
+const LONGEST_PAUSE_MS = 1000;
 
-/** How many releases that have failed are sent together, once a release has worked again. */
+/** How many releases that have failed are sent together: as many as a call takes. */
 const RETRIED_TOGETHER = 1000;
 
 /**
  * How many releases that have failed are kept for another try; the tickets of further failures are
- * left to expire. The first failures are kept: their permits were granted before the backend went
- * away, and later requests have hardly reached it.
+ * left to expire: later requests have hardly reached the backend. Strays are not even given back
+ * beside so many: any program may send grants.
  */
 const MOST_FAILED = 100_000;
-
-/** How many strays are given back at once: any program may send grants. */
-const MOST_STRAYS = 1000;
 
 /**
  * What one semaphore object gives back: tickets, and requests that were abandoned. Each is tried
@@ -35,22 +29,20 @@ const MOST_STRAYS = 1000;
  */
 export class Releases {
   readonly #link: SemaphoreLink;
-  /** Releases that wait for another try, in the order of the first failures. */
+  /** Releases that wait for another try, in the order of their last. */
   readonly #failed = new Set<Release>();
-  readonly #strays = new Set<Release>();
-  /**
-   * Releases that have neither ended nor been refused, and other work: `drained` waits for them.
-   */
-  #unsettled = 0;
+  /** Releases whose calls have no answer yet, and other work that `drained` waits for. */
+  #underWay = 0;
+  /** The last call that has failed was refused: `drained` does not wait for another try. */
+  #isRefused = false;
   #onDrained: (() => void) | undefined;
-  // The first release that has failed goes alone; when it succeeds, the others follow.
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
   #pauses = 0;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
-    this.#nextTry = new Wakeup(link.clock, false, () => this.#retry(1));
+    this.#nextTry = new Wakeup(link.clock, false, () => this.#retry());
   }
 
   /**
@@ -58,9 +50,8 @@ export class Releases {
    * wants.
    */
   giveBack(id: string): void {
-    if (this.#strays.size === MOST_STRAYS) return;
+    if (this.#underWay + this.#failed.size >= MOST_FAILED) return;
     const stray = new Release(this.#link, id);
-    this.#strays.add(stray);
     this.#link.permits.set(id, stray);
     stray.withdraw();
   }
@@ -70,70 +61,74 @@ export class Releases {
    * that one call may take.
    */
   async drained(): Promise<void> {
-    if (this.#unsettled === 0) return;
+    if (this.#isDrained) return;
     const drained = new Promise<void>((resolve) => (this.#onDrained = resolve));
     await awaitAtMost(this.#link.clock, this.#link.callTimeoutMs, drained);
   }
 
+  get #isDrained(): boolean {
+    return this.#underWay === 0 && (this.#isRefused || this.#failed.size === 0);
+  }
+
   /** `drained` waits for the end of `work`, too: it may bring something to give back. */
   drainAfter(work: Promise<unknown>): void {
-    this.#unsettled += 1;
-    void Promise.allSettled([work]).then(() => this.onSettled());
+    this.#underWay += 1;
+    void Promise.allSettled([work]).then(() => this.#onEnded());
+  }
+
+  #onEnded(): void {
+    this.#underWay -= 1;
+    if (this.#isDrained) this.#onDrained?.();
   }
 
   /** @internal */
-  start(release: Release): void {
-    this.#unsettled += 1;
-    this.#send(release);
-  }
-
-  #send(release: Release): void {
+  send(release: Release): void {
+    // First: a clock of the user's own may throw.
     this.#link.batchers.releases.add(this.#link.toRelease, release);
+    this.#underWay += 1;
   }
 
-  /** @internal A call has worked: releases that have failed are tried again at once. */
-  onWorked(): void {
+  /** @internal Its call has worked: releases that have failed are tried again at once. */
+  onWorked(release: Release, isLate: boolean): void {
+    this.#forget(release);
     this.#pauses = 0;
+    this.#isRefused = false;
     this.#nextTry.stop();
-    if (this.#failed.size > 0) this.#retry(RETRIED_TOGETHER);
+    if (this.#failed.size > 0) this.#retry();
+    if (!isLate) this.#onEnded();
   }
 
-  /** @internal False when there is no room to keep it for another try. */
-  onFailed(release: Release, isRefused: boolean, now: number): boolean {
-    if (this.#failed.size >= MOST_FAILED) return false;
-    this.#failed.add(release);
-    if (this.#nextTry.at < Infinity) return true;
+  /** @internal Its call has failed. `isWanted`: something may be left to give back. */
+  onFailed(release: Release, isRefused: boolean, isWanted: boolean): void {
     const { clock, options } = this.#link;
-    const backoff = isRefused ? REFUSED : options.retry;
-    const pause = backoffDelay(backoff, this.#pauses, randomBy(clock));
-    this.#pauses += 1;
-    this.#nextTry.wakeAround(now + pause, now);
-    return true;
+    const now = clock.monotonic();
+    this.#isRefused = isRefused;
+    if (isWanted && this.#failed.size < MOST_FAILED) {
+      this.#failed.add(release);
+    } else {
+      release.giveUp(now);
+      this.#forget(release);
+    }
+    if (this.#failed.size > 0 && this.#nextTry.at === Infinity) {
+      const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));
+      this.#pauses += 1;
+      this.#nextTry.wakeAround(now + Math.min(pause, LONGEST_PAUSE_MS), now);
+    }
+    this.#onEnded();
   }
 
-  /** @internal */
-  onEnded(release: Release): void {
+  #forget(release: Release): void {
     this.#failed.delete(release);
-    this.#strays.delete(release);
     this.#link.forget(release);
   }
 
-  /** @internal It has ended, or is refused: `drained` waits for it no more. */
-  onSettled(): void {
-    this.#unsettled -= 1;
-    if (this.#unsettled === 0) this.#onDrained?.();
-  }
-
-  /** A ticket that has surely expired is not worth a call. */
-  #retry(most: number): void {
-    const now = this.#link.clock.monotonic();
-    let left = most;
+  #retry(): void {
+    let left = RETRIED_TOGETHER;
     for (const release of this.#failed) {
       if (left === 0) break;
-      this.#failed.delete(release);
-      if (release.isOver(now)) continue;
       left -= 1;
-      this.#send(release);
+      this.#failed.delete(release);
+      this.send(release);
     }
   }
 }
@@ -159,11 +154,8 @@ export type Stage =
   | 'held'
   /** A request that was refused or abandoned, or a lease that was lost or is left to expire. */
   | 'over'
-  /** It is being given back. */
-  | 'leaving'
-  /** The same, and the backend refuses it: more tries are made, but no caller waits for them. */
-  | 'refused'
-  | 'gone';
+  /** It is being given back, or was. */
+  | 'leaving';
 
 /**
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
@@ -218,7 +210,7 @@ export class Release implements Item<never> {
     this.attempts = 0;
     this.lastError = undefined;
     this.#leaseEnd = now + remaining;
-    this.link.releases.start(this);
+    this.link.releases.send(this);
   }
 
   joinCall(_call: Call): boolean {
@@ -227,36 +219,23 @@ export class Release implements Item<never> {
   }
 
   /** A try whose outcome is unknown may have released it, and then the next try finds nothing. */
-  answer(isReleased: Verdict, _call: Call): void {
+  answer(isReleased: Verdict, call: Call): void {
     const mayHave = this.attempts > 1 && this.link.clock.monotonic() < this.#leaseEnd;
-    this.#end(isReleased === true || mayHave);
-    this.link.releases.onWorked();
+    this.#answer(isReleased === true || mayHave);
+    this.link.releases.onWorked(this, call.late);
   }
 
   fail(error: unknown, _call: Call): void {
-    if (this.stage === 'gone') return;
-    const isRefused = !this.link.client.isRetryable(error);
-    const now = this.link.clock.monotonic();
+    const { client, clock, options, callTimeoutMs, releases } = this.link;
+    const isRefused = !client.isRetryable(error);
+    const now = clock.monotonic();
     this.lastError = error;
     if (now >= this.#leaseEnd) this.#answer(false);
-    if (isRefused && this.stage === 'leaving') {
-      this.stage = 'refused';
-      this.#answer(this.#error('was refused'));
-      this.link.releases.onSettled();
-    }
-    if (!this.link.releases.onFailed(this, isRefused, now)) this.#end(this.#error(UNCONFIRMED));
-  }
-
-  /**
-   * @internal Whether nothing can be left of it. A call that got no answer may still renew it,
-   *   however late. A ticket outlives its lease also where the server's clock was set back.
-   */
-  isOver(now: number): boolean {
-    const { options, callTimeoutMs } = this.link;
+    else if (isRefused) this.#answer(this.#error('was refused'));
+    // A call that got no answer may still renew it, however late. A ticket outlives its lease also
+    // where the server's clock was set back.
     const longestLife = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
-    if (now < this.#leaseEnd + longestLife) return false;
-    this.#end(false);
-    return true;
+    releases.onFailed(this, isRefused, now < this.#leaseEnd + longestLife);
   }
 
   /** Ends it if its caller has waited for long enough. True: it has. */
@@ -269,16 +248,7 @@ export class Release implements Item<never> {
 
   /** Its caller has waited for long enough; it is still retried. */
   giveUp(now: number): void {
-    this.#answer(this.#leaseEnd <= now ? false : this.#error(UNCONFIRMED));
-  }
-
-  #end(outcome: boolean | BackendError): void {
-    if (this.stage === 'gone') return;
-    const isSettled = this.stage === 'refused';
-    this.stage = 'gone';
-    this.#answer(outcome);
-    this.link.releases.onEnded(this);
-    if (!isSettled) this.link.releases.onSettled();
+    this.#answer(this.#leaseEnd <= now ? false : this.#error('was not confirmed in time'));
   }
 
   #answer(outcome: boolean | BackendError): void {
@@ -297,10 +267,8 @@ export class Release implements Item<never> {
 
   #error(what: string): BackendError {
     const { key, name } = this.link;
-    const message = `release of ticket ${this.id} of ${JSON.stringify(name)} ${what}; ${RETRYING}`;
+    const retrying = 'retrying in the background; the ticket expires with its lease at the latest';
+    const message = `release of ticket ${this.id} of ${JSON.stringify(name)} ${what}; ${retrying}`;
     return new BackendError(message, this.lastError, key);
   }
 }
-
-const UNCONFIRMED = 'was not confirmed in time';
-const RETRYING = 'retrying in the background; the ticket expires with its lease at the latest';

@@ -74,10 +74,11 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   ask(now: number = this.link.clock.monotonic()): void {
+    // First: a clock of the user's own may throw.
+    this.link.batchers.acquires.add(this.link.toAcquire, this);
     this.stage = 'sent';
     this.#askedAt = now;
     this.#repeats = false;
-    this.link.batchers.acquires.add(this.link.toAcquire, this);
   }
 
   /** Asks if it waits; `isMissed`: and after a call that is under way. */
@@ -193,17 +194,15 @@ export class Request extends Lease implements port.TicketRequest {
       this.#onError(new Error('the grant arrived after its lease had expired'));
       return this.link.scheduleTry();
     }
-    this.#end();
-    this.publishGrant(this.started, this.attempts);
-    this.#settleOutcome(this);
+    this.#end(this);
+    this.publishGrant(this.link.clock.monotonic() - this.started);
   }
 
   /** No permit is free. */
   refuse(): void {
     if (!this.isPending) return;
     if (this.#timeout !== undefined) return this.abandon(this.#timeoutError(), this.attempts);
-    this.#end();
-    this.#settleOutcome(undefined);
+    this.#end(undefined);
   }
 
   override giveUp(now: number): void {
@@ -217,22 +216,23 @@ export class Request extends Lease implements port.TicketRequest {
    */
   abandon(reason: unknown, refused = 0): void {
     if (!this.isPending) return;
-    this.#end();
-    this.#settleOutcome(Promise.reject(reason));
+    this.#end(Promise.reject(reason));
     if (this.attempts > refused) this.withdraw();
   }
 
   /** It is granted, or over. */
-  #end(): void {
-    if (this.isPending) this.stage = 'over';
+  #end(outcome: Lease | undefined | Promise<never>): void {
+    if (outcome !== this) {
+      this.stage = 'over';
+      this.link.forget(this);
+    }
+    this.#settleOutcome(outcome);
     this.#forgetSignal?.();
     this.#forgetSignal = undefined;
     this.#onWaiting = undefined;
-    this.#reported = undefined;
     this.deadline = Infinity;
     this.link.onAnswered();
-    if (this.stage === 'over') this.link.forget(this);
-    this.link.onRequestEnded(this.stage === 'held');
+    this.link.onRequestEnded(outcome === this);
   }
 
   #timeoutError(): Error {
@@ -249,7 +249,7 @@ export class Request extends Lease implements port.TicketRequest {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isNew = this.attempts > 0 && this.arrival === undefined;
+    const isNew = this.arrival === undefined;
     const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
     return isSilent ? new CallTimeoutError(waited) : undefined;
   }

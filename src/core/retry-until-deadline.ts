@@ -1,7 +1,6 @@
 import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import { type Clock, randomBy } from '../time/clock.js';
-import { onceAborted } from './abort-fanout.js';
 import { backoffDelay, type BackoffOptions } from '../time/backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
@@ -18,7 +17,7 @@ export interface RetrySubject {
 
 /**
  * A call that waits in no queue: tried until it succeeds or its time is over.
- * @param signal once it has aborted there are no more tries
+ * @param signal once it has aborted there are no more tries; it cuts no pause short
  * @throws {BackendError} that says `what` failed, with the last error as its `cause`
  * @throws the signal's reason where another try was due
  */
@@ -35,32 +34,15 @@ export async function retryUntilDeadline<R>(
     try {
       return await withTimeout(clock, left, call());
     } catch (error) {
-      const isSilent = error instanceof CallTimeoutError;
       // The error of an earlier try says more than the silence at the end.
-      if (lastError === undefined || !isSilent) lastError = error;
-      if (isSilent || !client.isRetryable(error)) break;
+      lastError = error instanceof CallTimeoutError ? (lastError ?? error) : error;
+      if (!client.isRetryable(error)) break;
     }
     const delay = backoffDelay(options.retry, round, randomBy(clock));
-    await pause(clock, Math.max(0, Math.min(delay, deadline - clock.monotonic())), signal);
+    const pause = Math.min(delay, deadline - clock.monotonic());
+    await new Promise<void>((resolve) => void clock.schedule(resolve, pause, true));
+    signal?.throwIfAborted();
     left = deadline - clock.monotonic();
   }
   throw new BackendError(`${what} failed`, lastError, key);
-}
-
-/** Over at once when the signal aborts. */
-async function pause(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  let forget: (() => void) | undefined;
-  const aborted = new Promise<void>((resolve) => {
-    forget = signal && onceAborted(signal, resolve);
-  });
-  try {
-    await withTimeout(clock, delay, aborted, true);
-  } catch (error) {
-    // A clock of the user's own has thrown: without pauses, tries would block the event loop.
-    if (!(error instanceof CallTimeoutError)) throw error;
-  } finally {
-    forget?.();
-  }
-  signal?.throwIfAborted();
 }

@@ -191,7 +191,8 @@ export class SemaphoreLink implements Owner {
   /** A caller waits for an answer, until that monotonic time. */
   onAsked(deadline: number, now: number): void {
     this.#callers += 1;
-    this.deadlines.wakeBy(deadline, now);
+    // Also without a deadline, so that a lone caller's timer is kept from call to call.
+    this.deadlines.wakeBy(Math.min(deadline, now + this.callTimeoutMs), now);
   }
 
   onAnswered(): void {

@@ -2,11 +2,6 @@
 export interface Timer {
   /** It does not run any more; nothing where it has run. */
   cancel(): void;
-  /**
-   * From now on the process stays alive for it, or not. Left out: the timer is cancelled and set
-   * again.
-   */
-  keepAlive?(on: boolean): void;
 }
 
 /**
@@ -46,10 +41,7 @@ export const systemClock: Clock = {
   schedule(callback, delay, keepAlive) {
     const timer = setTimeout(callback, Math.min(Math.max(0, delay), LONGEST_TIMER));
     if (!keepAlive) timer.unref();
-    return {
-      cancel: () => clearTimeout(timer),
-      keepAlive: (on) => void (on ? timer.ref() : timer.unref()),
-    };
+    return { cancel: () => clearTimeout(timer) };
   },
 };
 

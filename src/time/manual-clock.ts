@@ -39,15 +39,15 @@ export class ManualClock implements Clock {
    */
   async advance(duration: number): Promise<void> {
     const end = this.#monotonic + duration;
-    await settle();
-    for (let next = this.#nextBy(end); next !== undefined; next = this.#nextBy(end)) {
-      this.stall(next.at - this.#monotonic);
+    for (;;) {
+      await settle();
+      const [next] = [...this.#pending].toSorted((one, other) => one.at - other.at);
+      const isOver = next === undefined || next.at > end;
+      this.stall((isOver ? end : next.at) - this.#monotonic);
+      if (isOver) return;
       this.#pending.delete(next);
       next.callback();
-      await settle();
     }
-    this.stall(end - this.#monotonic);
-    await settle();
   }
 
   /** Time passes but no timer runs, as when the event loop is blocked or the machine suspended. */
@@ -59,11 +59,6 @@ export class ManualClock implements Clock {
   /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time continues. */
   stepWall(offset: number): void {
     this.#wall += offset;
-  }
-
-  #nextBy(end: number) {
-    const due = [...this.#pending].filter(({ at }) => at <= end);
-    return due.toSorted((one, other) => one.at - other.at)[0];
   }
 }
 

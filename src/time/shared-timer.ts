@@ -1,55 +1,49 @@
 import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
 
-const shared = new WeakMap<Clock, SharedTimer>();
+/** Of each clock: the timer that lets the process end, and the timer that keeps it alive. */
+const shared = new WeakMap<Clock, readonly [SharedTimer, SharedTimer]>();
 
 /**
  * How much earlier than asked a wake-up may come that does not need its exact moment: a part of its
- * delay, with a maximum in ms.
+ * delay.
  */
 const EARLY = 1 / 4;
-const EARLIEST_MS = 2500;
 
 /**
- * One timer of a clock for all alarms. Alarms that are due at the same moment ring in the same
- * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
- * of its timers.
+ * One timer of a clock for all alarms of a kind. Alarms that are due at the same moment ring in the
+ * same turn of the event loop, so that the calls they make travel together: Node runs ticks between
+ * two of its timers.
  *
  * Most wake-ups are stopped and set to a later time with each call. So the timer ends a tick after
  * the last wake-up was stopped: mostly the next wake-up has been set by then.
  */
 class SharedTimer {
   readonly #clock: Clock;
+  readonly #keepsAlive: boolean;
   /** Wake-ups that are set. A set or map would make a new table for most calls of a lone caller. */
   readonly #wakeups: Wakeup[] = [];
-  /** How many of them keep the process alive. */
-  #keeping = 0;
   #timer: Timer | undefined;
   #at = Infinity;
-  /** Whether the timer keeps the process alive. */
-  #keepsAlive = false;
   /** The process's timer function then: a fake function may be gone, or there, by now. */
   #setBy: unknown;
 
-  static of(clock: Clock): SharedTimer {
-    const timer = shared.get(clock) ?? new SharedTimer(clock);
-    shared.set(clock, timer);
-    return timer;
+  static of(clock: Clock, keepsAlive: boolean): SharedTimer {
+    const both = shared.get(clock) ?? [new SharedTimer(clock, false), new SharedTimer(clock, true)];
+    shared.set(clock, both);
+    return both[keepsAlive ? 1 : 0];
   }
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, keepsAlive: boolean) {
     this.#clock = clock;
+    this.#keepsAlive = keepsAlive;
   }
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
   add(wakeup: Wakeup, now: number): void {
-    if (wakeup.index < 0) {
-      wakeup.index = this.#wakeups.push(wakeup) - 1;
-      if (wakeup.keepAlive) this.#keeping += 1;
-    }
+    if (wakeup.index < 0) wakeup.index = this.#wakeups.push(wakeup) - 1;
     // A timer that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
-    if (wakeup.at < this.#at || isLate) this.#set(isLate ? this.#earliest() : wakeup.at, now);
-    else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
+    if (isLate || wakeup.at < this.#at) this.#set(now);
   }
 
   remove(wakeup: Wakeup): void {
@@ -60,8 +54,6 @@ class SharedTimer {
       last.index = wakeup.index;
     }
     wakeup.index = -1;
-    if (wakeup.keepAlive) this.#keeping -= 1;
-    if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
     if (this.#wakeups.length === 0) nextTick(this.#check);
   }
 
@@ -69,20 +61,13 @@ class SharedTimer {
     if (this.#wakeups.length === 0) this.#stop();
   };
 
-  #keepAlive(on: boolean): void {
-    this.#keepsAlive = on;
-    if (this.#timer?.keepAlive !== undefined) this.#timer.keepAlive(on);
-    else this.#set(this.#at, this.#clock.monotonic());
-  }
-
-  #set(at: number, now: number): void {
+  #set(now: number): void {
     this.#stop();
-    if (at === Infinity) return;
-    this.#at = at;
+    if (this.#wakeups.length === 0) return;
+    this.#at = this.#earliest();
     this.#setBy = timerSource();
-    this.#keepsAlive = this.#keeping > 0;
     // Timers may fire a little early, and long ones are set in parts.
-    const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
+    const delay = Math.min(Math.ceil(this.#at - now), LONGEST_TIMER);
     this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepsAlive);
   }
 
@@ -97,8 +82,9 @@ class SharedTimer {
     // Once one wake-up must ring, all ring that may, the earliest first.
     const due = this.#earliest() <= now ? this.#wakeups.filter(({ from }) => from <= now) : [];
     for (const wakeup of due) this.remove(wakeup);
-    this.#set(this.#earliest(), now);
-    for (const wakeup of due.toSorted((a, b) => a.at - b.at)) wakeup.ring();
+    this.#set(now);
+    // Each in a tick of its own: an error in one keeps no other asleep.
+    for (const wakeup of due.toSorted((a, b) => a.at - b.at)) nextTick(() => wakeup.ring());
   };
 
   #earliest(): number {
@@ -114,14 +100,12 @@ export class Wakeup {
   from = 0;
   /** For its timer: its index there. -1: it is not set, or about to ring. */
   index = -1;
-  /** Whether the process stays alive for it. */
-  readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
   readonly #callback: () => void;
 
-  constructor(clock: Clock, keepAlive: boolean, callback: () => void) {
-    this.keepAlive = keepAlive;
-    this.#timer = SharedTimer.of(clock);
+  /** `keepsAlive`: the process stays alive for it. */
+  constructor(clock: Clock, keepsAlive: boolean, callback: () => void) {
+    this.#timer = SharedTimer.of(clock, keepsAlive);
     this.#callback = callback;
   }
 
@@ -138,8 +122,7 @@ export class Wakeup {
    * shares its calls.
    */
   wakeAround(at: number, now: number): void {
-    const early = Math.min(Math.max(0, at - now) * EARLY, EARLIEST_MS);
-    this.wakeBy(at, now, at - early);
+    this.wakeBy(at, now, at - Math.max(0, at - now) * EARLY);
   }
 
   stop(): void {
@@ -147,17 +130,11 @@ export class Wakeup {
     this.#timer.remove(this);
   }
 
-  /** For its timer. An error of its callback keeps no other wake-up asleep. */
+  /** For its timer. */
   ring(): void {
     // Another that has rung may have stopped it, or set it.
     if (this.at === Infinity || this.index >= 0) return;
     this.stop();
-    try {
-      this.#callback();
-    } catch (thrown) {
-      process.nextTick(() => {
-        throw thrown;
-      });
-    }
+    this.#callback();
   }
 }

@@ -9,7 +9,8 @@ export interface ValidityWindow {
 /**
  * Milliseconds left after a safety margin of 1 % + 2 ms is taken off, for clocks that run apart.
  */
-export function validityLeft(from: Instant, duration: number, clock: Clock, now?: number): number {
+export function validityLeft(window: ValidityWindow, clock: Clock, now?: number): number {
+  const { from, duration } = window;
   return duration - (duration * 0.01 + 2) - elapsedSince(from, clock, now);
 }
 

@@ -233,7 +233,7 @@ export class Acquisition {
 
   /** Milliseconds for which a ticket of this call is valid, counted from its beginning. */
   #validity(): number {
-    return validityLeft(this.#started, this.#call.ttl, this.#quorum.clock);
+    return validityLeft({ from: this.#started, duration: this.#call.ttl }, this.#quorum.clock);
   }
 }
 

@@ -168,7 +168,7 @@ describe('a grant without a request', () => {
     expect([backend.releases, waiting.done]).to.deep.equal([[], false]);
   });
 
-  it('is given back once at a time, and no more than 1000 are, however many come', async () => {
+  it('is given back once at a time, however often it comes', async () => {
     const { backend, clock, semaphore, acquire } = await listeningFixture();
     for (let i = 0; i < 1500; i++) acquire(1);
     await clock.advance(2);
@@ -182,11 +182,9 @@ describe('a grant without a request', () => {
     const gate = later<void>();
     backend.onRelease = (call) => gate.promise.then(() => backend.released(call));
     await push(...many, ...many);
-    expect(backend.givenBack).to.have.members(many.slice(0, 1000));
     gate.resolve();
     await clock.advance(1);
-    await push(...many.slice(1000));
-    expect(new Set(backend.givenBack)).to.have.lengthOf(1500);
+    expect(backend.givenBack).to.have.members(many);
     // A request that was served: the server may have older data.
     backend.onAcquire = (call) => backend.allGranted(call);
     const served = await semaphore.acquire();

@@ -105,7 +105,7 @@ describe('extending', () => {
     backend.onAcquire = (call) => backend.allQueued(call);
     const waiting = watch(clock, semaphore.acquire());
     backend.onExtend = () => Promise.reject(broken);
-    await clock.advance(1000);
+    await clock.advance(1100);
     const { extend } = backend.portCalls;
     for (let message = 0; message < 20; message += 1) {
       backend.listeners[0]?.onEnded?.([{ id: handle.id, reason: 'revoked' }], 'jobs');
@@ -114,6 +114,21 @@ describe('extending', () => {
     expect([extend, backend.portCalls.extend]).to.deep.equal([4, 4]);
     await semaphore.close();
     expect(waiting.error).to.be.instanceOf(ClosedError);
+  });
+
+  it('goes on after a clock of the user has thrown', async () => {
+    const { backend, clock, handle } = await heldFixture();
+    const wall = clock.wall.bind(clock);
+    let reads = 0;
+    clock.wall = () => {
+      reads += 1;
+      // The look at the lease reads it first, and then the call that is about to leave.
+      if (reads === 2) throw broken;
+      return wall();
+    };
+    expect(await reasonOf(handle.extend())).to.equal(broken);
+    await clock.advance(5000);
+    expect([handle.held, backend.extends.length]).to.deep.equal([true, 5]);
   });
 
   it('that is confirmed after the loss does not hold again, but withdraws the ticket', async () => {

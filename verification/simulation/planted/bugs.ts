@@ -39,9 +39,9 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'extension-from-reply',
     what: 'An extended lease counts from the reply',
     file: 'core/lease.ts',
-    find: 'this.#window = { from: call.sent, duration: ttl };',
+    find: 'const window = { from: call.sent, duration: ttl };',
     replace:
-      'this.#window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
+      'const window = { from: { monotonic: link.clock.monotonic(), wall: link.clock.wall() }, duration: ttl };',
   },
   {
     name: 'no-margin',
@@ -64,7 +64,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: isAcquired is a flag',
     what: 'A lease whose end passes unconfirmed is not lost',
     file: 'core/lease.ts',
-    find: "    else this.lose('expired', this.lastError);",
+    find: "    this.lose(this.#kept?.loss() ?? 'expired', this.lastError);",
   },
   {
     name: 'waiter-left-behind',
@@ -110,8 +110,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: a fresh push is lost',
     what: 'A pushed grant is first extended when a third of its ttl is over, not within its claim time',
     file: 'core/lease.ts',
-    find: 'this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;',
-    replace: 'this.#dueAt = claimIn < 0 ? now : this.heldSince + every;',
+    find: 'this.#dueAt = isClaimed ? this.heldSince + this.link.extendEvery : claimAt;',
+    replace: 'this.#dueAt = claimAt < 0 ? now : this.heldSince + this.link.extendEvery;',
   },
   {
     name: 'unbounded-certainty',
@@ -140,7 +140,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'lost-after-release',
     what: 'A released lease is extended as before, and lost then',
     file: 'core/lease.ts',
-    find: '    this.#isGivenBack = true;\n    if (wasHeld) this.#stop(remaining > 0);',
+    find: '    if (wasHeld) this.#stop();',
     replace: "    if (wasHeld) this.stage = 'held';",
   },
   {
