@@ -81,8 +81,9 @@ export class Lease extends Release {
 
   /** How long a call that extends it may take, in milliseconds. */
   get callTimeoutMs(): number {
-    // Short enough for several tries within the lease, and within the claim time.
-    return Math.min(CLAIM_TIME_MS / 4, this.ttl / 6);
+    // Short enough for several tries within the lease, or within the claim time.
+    const life = this.#window.duration < this.ttl ? CLAIM_TIME_MS / 4 : this.link.callTimeoutMs;
+    return Math.min(life, this.ttl / 6);
   }
 
   /**
