@@ -32,7 +32,7 @@ local function name_rules(s, text)
     m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
   end
   if cap then
-    order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
+    use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
   end
 end
 
@@ -40,7 +40,7 @@ end
 local function enqueue(s, r)
   redis.call('HSET', s.requests, r.id, r.arrival .. r.terms)
   s.waiting, s.waited = s.waiting + 1, true
-  order.join(s, r)
+  join_flow(s, r)
 end
 
 -- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
@@ -50,7 +50,7 @@ local function recall(s, asked, tickets)
   for i, id in ipairs(asked.ids) do
     local known, arrival = request_of(id, records[i]), (asked.arrivals[i] or 0) + 0
     if known then
-      local flow = order.flow_of(s, known.priority, known.group)
+      local flow = flow_of(s, known.priority, known.group)
       own[id], s.touched[flow] = QUEUED .. known.arrival, true
       -- The loss of another flow shows at its turn; a flow at the cap may get none.
       s.is_torn = s.is_torn or s.cap and not s.parks and not redis.call('ZSCORE', flow, id)
@@ -64,7 +64,7 @@ local function recall(s, asked, tickets)
   end
   s.recalled = next(own)
   if s.recalled then
-    leases.renew(s, true)
+    renew_lease(s, true)
   end
   return own
 end
@@ -90,7 +90,7 @@ local function answer(s, id, record, kind, options, own)
   end
   if kind ~= TRIES and s.waiting >= s.max_waiting then
     -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
-    leases.renew(s, s.arrived)
+    renew_lease(s, s.arrived)
   end
   local stays = kind ~= TRIES and s.waiting < s.max_waiting
   local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
@@ -103,7 +103,7 @@ local function answer(s, id, record, kind, options, own)
   enqueue(s, r)
   serve(s, own)
   if own[id] == waits and not stays then
-    queue.leave(s, r)
+    leave_queue(s, r)
     return refusal
   end
   s.arrived = s.arrived or own[id] == waits
@@ -145,16 +145,16 @@ local function acquire(tickets, info, text, run)
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
   end
   if s.arrived then
-    leases.renew(s, true)
+    renew_lease(s, true)
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
     if string.sub(own[id], 1, 1) == QUEUED then
       first = first and own[first] <= own[id] and first or id
-      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress.of(s, id) or '')
+      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress_of(s, id) or '')
     end
   end
-  return close(s, table.concat(verdicts, ';')) .. (first and ask_again.time(s, first) or '')
+  return close(s, table.concat(verdicts, ';')) .. (first and ask_again_at(s, first) or '')
 end
 
 return acquire

@@ -1,6 +1,5 @@
 -- Fragment of acquire-slow.lua: when a caller that waits should ask again.
--- include: lazy-tables records gcra fair-order waiter-leases
--- lazy table: ask_again
+-- include: records gcra fair-order waiter-leases
 
 -- When the caller should ask for its first request. The client of the head asks when the rate
 -- allows the head. In an order of arrival each request before the caller's takes one permit of the
@@ -12,7 +11,7 @@ local function turn_of(s, id)
     return head
   end
   local _, permits = parts_of(id)
-  local ahead = not order.counts(s) and redis.call('ZRANK', s.queue, id)
+  local ahead = not has_order(s) and redis.call('ZRANK', s.queue, id)
   local own = ahead and pay_time(s, { permits = permits }, ahead)
   return math.min(own or math.huge, head + AFTER_TURN_US)
 end
@@ -20,7 +19,7 @@ end
 -- If the rate or a budget alone holds the queue back, '@' and the caller's turn: it has no need to
 -- ask before, and its lease lasts until then. Else the expiry of the next ticket. `id`: of
 -- the caller's first request that waits.
-function ask_again.time(s, id)
+local function ask_again_at(s, id)
   if s.turn then
     local turn = math.ceil(turn_of(s, id))
     -- A client that asks for a new request alone may sleep for others until later.

@@ -69,7 +69,7 @@ local function tell_turn(s)
   local r = s.head
   local time, is_other = math.max(math.ceil(pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
-  local latest = time + (order.counts(s) and AFTER_TURN_US or 0)
+  local latest = time + (has_order(s) and AFTER_TURN_US or 0)
   if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
     tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
   end
@@ -86,7 +86,7 @@ local function close(s, body)
   end
   write_free(s)
   if next(s.times) then
-    order.end_if_plain(s)
+    end_if_plain(s)
   end
   if s.pace then
     settle_pace(s)

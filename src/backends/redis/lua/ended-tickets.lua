@@ -14,7 +14,7 @@ local function drop(s, ids)
       free(s, slots)
       if s.cap then
         count_group(s.groups, group, text_of(s.held - held))
-        order.unblock_group(s, group)
+        unblock_group(s, group)
       end
       add(fields, id, string.match(id, '~.*$') or id)
     end

@@ -10,13 +10,13 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
 -- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: lazy-tables keys records recount-slots caps gcra
--- lazy table: order
-function order.heads_of(s, priority)
+-- include: keys records recount-slots caps gcra
+
+local function heads_of(s, priority)
   return key_of(s.tickets, 'flows:' .. text_of(priority))
 end
 
-function order.flow_of(s, priority, group)
+local function flow_of(s, priority, group)
   return priority == 0 and group == '' and s.queue or key_of(s.tickets, 'flow:' .. text_of(priority) .. ':' .. group)
 end
 
@@ -28,7 +28,7 @@ end
 -- equal tags arrival decides.
 local function with_flow(s, r)
   if r and not r.flow then
-    r.flow, r.heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
+    r.flow, r.heads = flow_of(s, r.priority, r.group), heads_of(s, r.priority)
     r.head, r.cost = r.arrival .. ' ' .. r.group, math.floor(r.permits * 1000000 / r.weight)
   end
   return r
@@ -36,7 +36,7 @@ end
 
 -- The first request of a flow. `s.is_torn`: the keys disagree: a flow was lost, or has the id of a
 -- request that does not wait.
-function order.first_of(s, flow)
+local function first_of(s, flow)
   local id = redis.call('ZRANGE', flow, '0', '0')[1]
   local r = id and request_of(id, redis.call('HGET', s.requests, id))
   s.is_torn = s.is_torn or id and not r
@@ -52,7 +52,7 @@ end
 
 -- A flow at the cap whose group may have room again.
 local function tag_again(s, priority, group)
-  local r = order.first_of(s, order.flow_of(s, priority, group))
+  local r = first_of(s, flow_of(s, priority, group))
   local tag = r and redis.call('ZSCORE', r.heads, r.head)
   if tag and is_at_cap(tag) then
     tag_head(s, r, s.times[priority])
@@ -60,22 +60,22 @@ local function tag_again(s, priority, group)
 end
 
 -- Permits of the group came back.
-function order.unblock_group(s, group)
+local function unblock_group(s, group)
   for priority in pairs(s.times) do
     tag_again(s, priority, group)
   end
 end
 
-function order.unblock_all(s)
+local function unblock_all(s)
   for priority in pairs(s.times) do
-    for _, head in ipairs(redis.call('ZRANGEBYSCORE', order.heads_of(s, priority), AT_CAP, '+inf')) do
+    for _, head in ipairs(redis.call('ZRANGEBYSCORE', heads_of(s, priority), AT_CAP, '+inf')) do
       tag_again(s, priority, string.match(head, ' (.*)$'))
     end
   end
 end
 
 -- The names of the budgets that count.
-function order.budgets(s)
+local function budgets_of(s)
   local names = {}
   for name, m in pairs(s.meters) do
     names[#names + 1] = m.is_on and name ~= '' and name or nil
@@ -84,20 +84,20 @@ function order.budgets(s)
 end
 
 -- Whether anything beside arrival decides which request is next, or when.
-function order.counts(s)
-  return s.parks or next(s.times) or next(s.meters) and order.budgets(s)[1]
+local function has_order(s)
+  return s.parks or next(s.times) or next(s.meters) and budgets_of(s)[1]
 end
 
 -- Begins an order beside that of arrival.
 local function begin_order(s)
-  local head = not next(s.times) and order.first_of(s, s.queue)
+  local head = not next(s.times) and first_of(s, s.queue)
   if head then
     tag_head(s, head, 0)
   end
 end
 
 -- The cap that counts from here on; nil: none.
-function order.use_cap(s, cap, till)
+local function use_cap(s, cap, till)
   local before = s.cap
   s.cap, s.cap_till = cap, till
   if cap and not before then
@@ -107,18 +107,18 @@ function order.use_cap(s, cap, till)
     redis.call('DEL', s.groups)
   end
   if before and (not cap or cap > before) then
-    order.unblock_all(s)
+    unblock_all(s)
   end
 end
 
 -- A request joins its flow: before the head, if it was dropped and came earlier.
-function order.join(s, r)
+local function join_flow(s, r)
   with_flow(s, r)
   if r.flow ~= s.queue or s.cap then
     begin_order(s)
   end
   local is_ordered = r.flow ~= s.queue or s.cap or next(s.times)
-  local head = is_ordered and order.first_of(s, r.flow)
+  local head = is_ordered and first_of(s, r.flow)
   -- An id that is in the flow already is left from requests that were lost.
   s.is_torn = redis.call('ZADD', r.flow, r.arrival, r.id) == 0 or s.is_torn
   s.touched[r.flow] = true
@@ -130,7 +130,7 @@ function order.join(s, r)
 end
 
 -- Leaves its flow, as its head or not.
-function order.leave(s, r, is_granted)
+local function leave_flow(s, r, is_granted)
   with_flow(s, r)
   s.is_torn = redis.call('ZREM', r.flow, r.id) == 0 or s.is_torn
   local time = s.times[r.priority]
@@ -141,7 +141,7 @@ function order.leave(s, r, is_granted)
   local start = is_at_cap(tag) and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
   redis.call('ZREM', r.heads, r.head)
-  local follower = order.first_of(s, r.flow)
+  local follower = first_of(s, r.flow)
   if follower then
     tag_head(s, follower, start)
   elseif redis.call('ZCARD', r.heads) == 0 then
@@ -152,10 +152,10 @@ end
 -- The first head of a priority, unless all groups are at the cap. A head joins these if its group
 -- is at the cap: the cap has shrunk, or a grant of another priority has filled the group.
 local function first_head(s, priority)
-  local heads = order.heads_of(s, priority)
+  local heads = heads_of(s, priority)
   repeat
     local found = redis.call('ZRANGE', heads, '0', '0', 'WITHSCORES')
-    local r = order.first_of(s, order.flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+    local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
     s.is_torn = s.is_torn or not r or r.head ~= found[1]
     if s.is_torn or is_at_cap(found[2]) then
       return nil
@@ -167,23 +167,23 @@ local function first_head(s, priority)
 end
 
 -- The next request, if any has its turn.
-function order.first(s)
+local function next_request(s)
   for priority = 9, 0, -1 do
     local r = s.times[priority] and first_head(s, priority)
     if r or s.is_torn then
       return r
     end
   end
-  return not next(s.times) and order.first_of(s, s.queue) or nil
+  return not next(s.times) and first_of(s, s.queue) or nil
 end
 
 -- Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
-function order.end_if_plain(s)
-  local heads, time = order.heads_of(s, 0), s.times[0]
+local function end_if_plain(s)
+  local heads, time = heads_of(s, 0), s.times[0]
   if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
     return
   end
-  local head = order.first_of(s, s.queue)
+  local head = first_of(s, s.queue)
   local tag = head and redis.call('ZSCORE', heads, head.head)
   if tag and tag - head.cost == time then
     redis.call('DEL', heads)

@@ -1,8 +1,7 @@
 -- Fragment of the slow paths: makes a missing key again from the other keys, as far as these allow.
 -- The key was deleted, evicted or lost, or has expired. A ticket counts only with its record, and
 -- a record only with its ticket; the records in `requests` are the truth of the queue.
--- include: lazy-tables records recount-slots fair-order
--- lazy table: rebuild
+-- include: records recount-slots fair-order
 
 -- Up to layout 2 another key had the number.
 local function check_layout(s)
@@ -14,19 +13,19 @@ local function check_layout(s)
 end
 
 -- If leases are lost, every waiting request counts for the time of a lease.
-function rebuild.queue(s)
+local function rebuild_queue(s)
   local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
   redis.call('DEL', s.queue, s.parked)
   for priority = 0, 9 do
-    for _, head in ipairs(redis.call('ZRANGE', order.heads_of(s, priority), '0', '-1')) do
-      redis.call('DEL', order.flow_of(s, priority, string.match(head, ' (.*)$')))
+    for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
+      redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
     end
-    redis.call('DEL', order.heads_of(s, priority))
+    redis.call('DEL', heads_of(s, priority))
   end
   for i = 1, #records, 2 do
     local r = request_of(records[i], records[i + 1])
-    redis.call('DEL', order.flow_of(s, r.priority, r.group))
+    redis.call('DEL', flow_of(s, r.priority, r.group))
   end
   s.times, s.parks, s.is_torn, s.waiting = {}, nil, nil, #records / 2
   for i = 1, #records, 2 do
@@ -35,7 +34,7 @@ function rebuild.queue(s)
       redis.call('ZADD', s.clients, alive, r.client)
     end
     s.last = math.max(s.last, r.arrival + 0)
-    order.join(s, r)
+    join_flow(s, r)
   end
   s.touched[s.requests], s.touched[s.clients] = true, true
   if s.waiting == 0 then
@@ -46,14 +45,14 @@ end
 local function has_queue(s)
   local keys = { s.requests, s.clients, s.parks and s.parked }
   for priority in pairs(s.times) do
-    keys[#keys + 1] = order.heads_of(s, priority)
+    keys[#keys + 1] = heads_of(s, priority)
   end
   return redis.call('EXISTS', unpack(keys)) == #keys
     and (next(s.times) or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
 end
 
 -- Makes lost keys again. Without `tickets` or `info` no ticket is left.
-function rebuild.lost_keys(s)
+local function rebuild_lost_keys(s)
   local is_lost = redis.call('EXISTS', s.tickets, s.info) ~= (s.state and 2 or 0)
   if is_lost then
     check_layout(s)
@@ -69,8 +68,8 @@ function rebuild.lost_keys(s)
     recount(s)
   end
   if is_lost and not s.state or (s.waits or s.waiting > 0) and not has_queue(s) then
-    rebuild.queue(s)
+    rebuild_queue(s)
   elseif is_lost then
-    order.unblock_all(s)
+    unblock_all(s)
   end
 end

@@ -49,10 +49,10 @@ local function open(tickets, info, run, ids)
   }
   read_state(s)
   if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
-    rebuild.lost_keys(s)
+    rebuild_lost_keys(s)
   end
   if s.cap_is_over then
-    order.use_cap(s, nil)
+    use_cap(s, nil)
   end
   s.own = s.own ~= '0' and s.own or s.configured == '' and '1' or s.configured
   s.limit = (s.stored == '' and s.own or s.stored) + 0
@@ -66,9 +66,4 @@ local function open(tickets, info, run, ids)
     s.told = OTHER .. s.configured
   end
   return s
-end
-
--- Returns the first request that does not fit.
-local function serve(s, own)
-  return s.waiting > 0 and queue.serve(s, own) or nil
 end

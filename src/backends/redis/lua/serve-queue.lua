@@ -2,11 +2,10 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- include: lazy-tables grant fair-order lost-keys
--- lazy table: queue
+-- include: grant fair-order lost-keys
 
 -- With its lease all requests of a client count.
-function queue.is_alive(s, client)
+local function is_alive(s, client)
   if s.alive[client] == nil then
     local lease = redis.call('ZSCORE', s.clients, client)
     s.alive[client] = lease and lease + 0 > s.now
@@ -14,11 +13,11 @@ function queue.is_alive(s, client)
   return s.alive[client]
 end
 
-function queue.leave(s, r, is_granted)
+local function leave_queue(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
   if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
-    order.leave(s, r, is_granted)
+    leave_flow(s, r, is_granted)
   end
 end
 
@@ -37,7 +36,7 @@ local function give(s, r, own)
 end
 
 local function park(s, r)
-  order.leave(s, r)
+  leave_flow(s, r)
   redis.call('ZADD', s.parked, text_of(r.permits), r.id)
   s.parks, s.touched[s.parked] = true, true
 end
@@ -49,39 +48,39 @@ local function unpark(s)
     local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
     local r = request_of(id, redis.call('HGET', s.requests, id or ''))
     s.parks = r and true
-    if not r or r.permits > s.limit and queue.is_alive(s, r.client) then
+    if not r or r.permits > s.limit and is_alive(s, r.client) then
       return
     end
     redis.call('ZREM', s.parked, id)
     s.moved = true
-    order.join(s, r)
+    join_flow(s, r)
   end
 end
 
 -- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
 -- for whatever, where there is a rate or a budget.
-function queue.serve(s, own)
+local function serve(s, own)
   unpark(s)
   s.turn, s.head = nil, nil
   while s.is_torn or s.waiting > 0 and s.held < s.limit do
-    local r = order.first(s)
+    local r = next_request(s)
     if s.is_torn then
-      rebuild.queue(s)
+      rebuild_queue(s)
     elseif not r then
       return nil
-    elseif not queue.is_alive(s, r.client) then
+    elseif not is_alive(s, r.client) then
       s.moved = true
-      queue.leave(s, r)
+      leave_queue(s, r)
     elseif r.permits > s.limit then
       park(s, r)
     elseif not fits(s, r) then
       s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
       return r
     else
-      s.moved = s.moved or order.counts(s)
+      s.moved = s.moved or has_order(s)
       give(s, r, own)
-      queue.leave(s, r, true)
+      leave_queue(s, r, true)
     end
   end
-  s.head = s.waiting > 0 and next(s.meters) and order.first(s) or nil
+  s.head = s.waiting > 0 and next(s.meters) and next_request(s) or nil
 end

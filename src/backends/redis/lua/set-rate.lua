@@ -22,9 +22,9 @@ local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late and what == 'cap' then
   s.no_cap = terms == 'none'
-  order.use_cap(s, tonumber(terms), '')
+  use_cap(s, tonumber(terms), '')
 elseif not late then
-  local names, known = order.budgets(s), s.meters[budget]
+  local names, known = budgets_of(s), s.meters[budget]
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then
