@@ -84,7 +84,7 @@ local function close(s, body)
   if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
-  write_free(s)
+  sink_top(s)
   if next(s.times) then
     end_if_plain(s)
   end

@@ -15,10 +15,9 @@ local function recount(s)
     return one[1] < other[1]
   end)
   redis.call('DEL', s.slots, s.groups)
-  s.freed = {}
   for i = 1, #used do
     if used[i][1] > top then
-      add(s.freed, text_of(top), range_text(top, used[i][1] - 1))
+      add_free(s, top, used[i][1] - 1)
     end
     top = used[i][2] + 1
   end

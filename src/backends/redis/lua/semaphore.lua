@@ -44,7 +44,7 @@ local function open(tickets, info, run, ids)
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
+    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, grants = {},
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
   read_state(s)
