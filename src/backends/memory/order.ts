@@ -1,7 +1,6 @@
 import type { AcquireCall, RequestOrder, TicketRequest } from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
-import { budgetsCounted } from './rate.js';
 import type { Semaphore } from './semaphore.js';
 
 /** A request, as far as its ticket is concerned. */
@@ -93,14 +92,14 @@ export function freeGroup(s: Semaphore, group: string, permits: number): void {
 /** The cap that counts from here on. */
 export function useCap(s: Semaphore, cap: number, until: number): void {
   const { cap: before, keys } = s;
-  const plain = isOrdered(s) ? undefined : keys.flows.get(PLAIN);
+  const plain = keys.flows.get(PLAIN);
   s.cap = cap;
   s.capUntil = until;
   s.keptUntil = Math.max(s.keptUntil, until / 1000);
   if (before === Infinity) {
     keys.groups.clear();
     for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);
-    if (plain !== undefined) lead(s, plain);
+    if (plain !== undefined) lead(s, plain, plain.start);
   }
   if (cap <= before) return;
   for (const flow of keys.flows.values()) if (flow.start === undefined) lead(s, flow);
@@ -143,14 +142,4 @@ export function first(s: Semaphore): Waiting | undefined {
     lead(s, flow);
   }
   return undefined;
-}
-
-/** Whether anything beside arrival decides which request is next, or when. */
-export function isOrdered(s: Semaphore): boolean {
-  const { flows, parked } = s.keys;
-  const plain = flows.get(PLAIN);
-  if (s.cap < Infinity || flows.size > 1 || parked.lowest !== undefined) return true;
-  if (plain === undefined) return flows.size > 0;
-  // The flow alone, at virtual time: the next order would begin alike.
-  return plain.start !== timeOf(s, 0) || budgetsCounted(s).length > 0;
 }

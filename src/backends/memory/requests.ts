@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest, whole, type Whole } from './close.js';
-import { hasRoom, join, leave, PLAIN, requestOf, useCap, type Waiting } from './order.js';
+import { hasRoom, join, leave, PLAIN, requestOf, useCap } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
@@ -113,15 +113,15 @@ export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, cal
   recall(s, call);
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
-  let waits: Waiting | undefined;
+  let waits = false;
   for (const [i, { id, asksProgress }] of s.waiting > 0 ? requests.entries() : []) {
     const r = s.keys.requests.get(id);
     if (r === undefined) continue;
     const { arrival } = r;
-    if (arrival < (waits?.arrival ?? Infinity)) waits = r;
+    waits = true;
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
-  return { verdicts, askAgainAt: undefined, ...(waits && nearest(s, waits)) };
+  return { verdicts, askAgainAt: undefined, ...(waits && nearest(s)) };
 });

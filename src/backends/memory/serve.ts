@@ -1,6 +1,6 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { countGroup, first, isOrdered, join, leave, type Waiting, type Wanted } from './order.js';
+import { countGroup, first, join, leave, type Waiting, type Wanted } from './order.js';
 import { charge, payTime } from './rate.js';
 import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
 
@@ -76,8 +76,7 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
       return r;
     } else {
-      // In an order of arrival, a client reckons with the grants before its own.
-      s.moved ||= !isLiving || isOrdered(s);
+      s.moved = true;
       if (isLiving) give(s, r);
       leave(s, r, isLiving);
     }

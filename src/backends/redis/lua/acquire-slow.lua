@@ -129,7 +129,7 @@ local function acquire(tickets, info, text, run)
   end
   local asked = parse(text)
   local ids = asked.ids
-  local s, verdicts, first = open(tickets, info, run, ids), {}, nil
+  local s, verdicts, waits = open(tickets, info, run, ids), {}, false
   s.max_waiting = asked.max_waiting
   if run.late then
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
@@ -150,11 +150,11 @@ local function acquire(tickets, info, text, run)
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
     if string.sub(own[id], 1, 1) == QUEUED then
-      first = first and own[first] <= own[id] and first or id
+      waits = true
       verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress_of(s, id) or '')
     end
   end
-  return close(s, table.concat(verdicts, ';')) .. (first and ask_again_at(s, first) or '')
+  return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')
 end
 
 return acquire

@@ -67,10 +67,9 @@ end
 -- The client's lease lasts somewhat longer than the time that it knows.
 local function tell_turn(s)
   local r = s.head
-  local time, is_other = math.max(math.ceil(pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
+  local time, is_other = math.max(math.ceil(pay_time(s, r)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
-  local latest = time + (has_order(s) and AFTER_TURN_US or 0)
-  if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
+  if s.turn and (not s.asks or s.moved and is_other) or knows > time + AFTER_TURN_US then
     tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
   end
 end

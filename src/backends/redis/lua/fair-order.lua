@@ -74,20 +74,6 @@ local function unblock_all(s)
   end
 end
 
--- The names of the budgets that count.
-local function budgets_of(s)
-  local names = {}
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  return names
-end
-
--- Whether anything beside arrival decides which request is next, or when.
-local function has_order(s)
-  return s.parks or next(s.times) or next(s.meters) and budgets_of(s)[1]
-end
-
 -- Begins an order beside that of arrival.
 local function begin_order(s)
   local head = not next(s.times) and first_of(s, s.queue)

@@ -77,7 +77,7 @@ local function serve(s, own)
       s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
       return r
     else
-      s.moved = s.moved or has_order(s)
+      s.moved = true
       give(s, r, own)
       leave_queue(s, r, true)
     end

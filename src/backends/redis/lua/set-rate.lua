@@ -17,6 +17,15 @@
 --       O(flows) at the cap
 
 -- include: time semaphore rate close
+-- The names of the budgets that count.
+local function budgets_of(s)
+  local names = {}
+  for name, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and name ~= '' and name or nil
+  end
+  return names
+end
+
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, full = string.match(what, '^budget:(.*)$'), nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
