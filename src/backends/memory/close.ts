@@ -44,9 +44,10 @@ export function close<R extends object>(s: Semaphore, said: R): R & Reply {
   settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
   if (s.configured !== 0 || s.isBusy || s.keptUntil > -Infinity) s.configured = s.own;
-  if (s.waiting === 0 && s.keys.clients.size > 0) {
+  if (s.waiting === 0 && (s.keys.clients.size > 0 || s.keys.parks < Infinity)) {
     s.keys.clients.clear();
     s.keys.times.fill(0);
+    s.keys.parks = Infinity;
   }
   const head = s.waiting > 0 && s.meters.length > 0 ? first(s) : undefined;
   if (head !== undefined) tellTurn(s, head);

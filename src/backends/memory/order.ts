@@ -89,38 +89,40 @@ export function freeGroup(s: Semaphore, group: string, permits: number): void {
   }
 }
 
-/** The cap that counts from here on. */
-export function useCap(s: Semaphore, cap: number, until: number): void {
-  const { cap: before, keys } = s;
-  const plain = keys.flows.get(PLAIN);
-  s.cap = cap;
-  s.capUntil = until;
-  s.keptUntil = Math.max(s.keptUntil, until / 1000);
-  if (before === Infinity) {
-    keys.groups.clear();
-    for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);
-    if (plain !== undefined) lead(s, plain, plain.start);
-  }
-  if (cap <= before) return;
-  for (const flow of keys.flows.values()) if (flow.start === undefined) lead(s, flow);
-}
-
 /** A request joins its flow: before the head, if it was dropped and came earlier. */
 export function join(s: Semaphore, r: Waiting): void {
   const [name, { priority }] = [flowOf(r.order), r.order];
   const flow = s.keys.flows.get(name) ?? newFlow(name, priority);
   s.keys.requests.set(r.id, r);
   s.keys.flows.set(name, flow);
+  if (r.flow === undefined) flow.waiting.add(r);
   r.flow = flow;
-  flow.waiting.add(r);
   if (r === flow.waiting.lowest) lead(s, flow, flow.start);
 }
 
-/** A request leaves its flow, as its head or not, or the requests that wait aside. */
-export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
+/** All requests join their flows, of whatever rule kept them from it until now. */
+export function rejoinAll(s: Semaphore): void {
+  s.keys.parks = Infinity;
+  for (const r of s.keys.requests.values()) join(s, r);
+}
+
+/** The cap that counts from here on. */
+export function useCap(s: Semaphore, cap: number, until: number): void {
+  const { cap: before, keys } = s;
+  s.cap = cap;
+  s.capUntil = until;
+  s.keptUntil = Math.max(s.keptUntil, until / 1000);
+  if (before === Infinity) {
+    keys.groups.clear();
+    for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);
+  }
+  if (before === Infinity || cap > before) rejoinAll(s);
+}
+
+/** A request leaves its flow, if it is in it, as its head or not. */
+export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   const { flow } = r;
-  s.keys.requests.delete(r.id);
-  if (flow === undefined) return s.keys.parked.remove(r);
+  if (flow === undefined) return;
   const { start = 0, priority, waiting } = flow;
   const isHead = r === waiting.lowest;
   r.flow = undefined;

@@ -53,7 +53,9 @@ local function recall(s, asked, tickets)
       local flow = flow_of(s, known.priority, known.group)
       own[id], s.touched[flow] = QUEUED .. known.arrival, true
       -- The loss of another flow shows at its turn; a flow at the cap may get none.
-      s.is_torn = s.is_torn or s.cap and not s.parks and not redis.call('ZSCORE', flow, id)
+      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', flow, id) then
+        join_flow(s, known)
+      end
     elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
       arrival = math.max(1e15, math.min(arrival, 9e15))
       own[id] = QUEUED .. text_of(arrival)
@@ -91,6 +93,7 @@ local function answer(s, id, record, kind, options, own)
   if kind ~= TRIES and s.waiting >= s.max_waiting then
     -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
     renew_lease(s, s.arrived)
+    sweep(s)
   end
   local stays = kind ~= TRIES and s.waiting < s.max_waiting
   local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)

@@ -4,9 +4,10 @@
 -- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
 -- caller, and then a word for everything else that is in use, each behind a space. The first words
 -- keep a call from the usual paths, except from the paths of a plain queue: 'queue' while requests
--- wait; 'parked'; 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of
--- setLimit; and in a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and
--- 'pace:…', see pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
+-- wait; 'parked:5', the fewest permits of a request for more than a limit that has shrunk;
+-- 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of setLimit; and in a
+-- queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and 'pace:…', see
+-- pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
 -- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
 -- gcra.lua; 'cap:…', see caps.lua.
 --
@@ -20,7 +21,7 @@
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
   if s.waiting > 0 then
-    state = state .. ' queue' .. (s.parks and ' parked' or '')
+    state = state .. ' queue' .. (s.parks and ' parked:' .. text_of(s.parks) or '')
   end
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
@@ -97,7 +98,7 @@ local function close(s, body)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
+    redis.call('DEL', s.queue, s.requests, s.clients)
   end
   renew(s)
   local own = publish(s)

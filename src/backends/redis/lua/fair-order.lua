@@ -50,35 +50,43 @@ local function tag_head(s, r, start)
   redis.call('ZADD', r.heads, tag, r.head)
 end
 
--- A flow at the cap whose group may have room again.
-local function tag_again(s, priority, group)
-  local r = first_of(s, flow_of(s, priority, group))
-  local tag = r and redis.call('ZSCORE', r.heads, r.head)
-  if tag and is_at_cap(tag) then
-    tag_head(s, r, s.times[priority])
-  end
-end
-
 -- Permits of the group came back.
 local function unblock_group(s, group)
-  for priority in pairs(s.times) do
-    tag_again(s, priority, group)
-  end
-end
-
-local function unblock_all(s)
-  for priority in pairs(s.times) do
-    for _, head in ipairs(redis.call('ZRANGEBYSCORE', heads_of(s, priority), AT_CAP, '+inf')) do
-      tag_again(s, priority, string.match(head, ' (.*)$'))
+  for priority, time in pairs(s.times) do
+    local r = first_of(s, flow_of(s, priority, group))
+    local tag = r and redis.call('ZSCORE', r.heads, r.head)
+    if tag and is_at_cap(tag) then
+      tag_head(s, r, time)
     end
   end
 end
 
--- Begins an order beside that of arrival.
-local function begin_order(s)
-  local head = not next(s.times) and first_of(s, s.queue)
-  if head then
-    tag_head(s, head, 0)
+-- A request joins its flow: before the head, if it was dropped and came earlier. A request that is
+-- in its flow stays there, and a head at the cap gets a tag if its group has room now.
+local function join_flow(s, r)
+  with_flow(s, r)
+  if r.flow ~= s.queue or s.cap or next(s.times) then
+    -- With the first request besides arrival an order begins.
+    local plain = not next(s.times) and first_of(s, s.queue)
+    if plain then
+      tag_head(s, plain, 0)
+    end
+    local head = first_of(s, r.flow)
+    if not head or r.arrival .. r.id <= head.arrival .. head.id then
+      local tag = head and redis.call('ZSCORE', r.heads, head.head)
+      redis.call('ZREM', r.heads, head and head.head or '')
+      tag_head(s, r, tag and not is_at_cap(tag) and tag - head.cost or s.times[r.priority] or 0)
+    end
+  end
+  redis.call('ZADD', r.flow, r.arrival, r.id)
+  s.touched[r.flow] = true
+end
+
+-- All requests join their flows, of whatever rule kept them from it until now.
+local function rejoin_all(s)
+  s.parks = nil
+  for _, r in ipairs(requests_of(s)) do
+    join_flow(s, r)
   end
 end
 
@@ -86,39 +94,18 @@ end
 local function use_cap(s, cap, till)
   local before = s.cap
   s.cap, s.cap_till = cap, till
-  if cap and not before then
+  if not cap ~= not before then
     recount(s)
-    begin_order(s)
-  elseif before and not cap then
-    redis.call('DEL', s.groups)
   end
-  if before and (not cap or cap > before) then
-    unblock_all(s)
-  end
-end
-
--- A request joins its flow: before the head, if it was dropped and came earlier.
-local function join_flow(s, r)
-  with_flow(s, r)
-  if r.flow ~= s.queue or s.cap then
-    begin_order(s)
-  end
-  local is_ordered = r.flow ~= s.queue or s.cap or next(s.times)
-  local head = is_ordered and first_of(s, r.flow)
-  -- An id that is in the flow already is left from requests that were lost.
-  s.is_torn = redis.call('ZADD', r.flow, r.arrival, r.id) == 0 or s.is_torn
-  s.touched[r.flow] = true
-  if is_ordered and (not head or r.arrival .. r.id < head.arrival .. head.id) then
-    local tag = head and redis.call('ZSCORE', r.heads, head.head)
-    redis.call('ZREM', r.heads, head and head.head or '')
-    tag_head(s, r, tag and not is_at_cap(tag) and tag - head.cost or s.times[r.priority] or 0)
+  if not (before and cap and cap <= before) then
+    rejoin_all(s)
   end
 end
 
 -- Leaves its flow, as its head or not.
 local function leave_flow(s, r, is_granted)
   with_flow(s, r)
-  s.is_torn = redis.call('ZREM', r.flow, r.id) == 0 or s.is_torn
+  redis.call('ZREM', r.flow, r.id)
   local time = s.times[r.priority]
   local tag = time and redis.call('ZSCORE', r.heads, r.head)
   if not tag then

@@ -39,3 +39,12 @@ local function request_of(id, record)
     priority = (tonumber(priority) or 0), weight = weight == '' and '1' or weight, costs = costs,
   }
 end
+
+-- The requests that wait.
+local function requests_of(s)
+  local records, requests = redis.call('HGETALL', s.requests), {}
+  for i = 1, #records, 2 do
+    requests[#requests + 1] = request_of(records[i], records[i + 1])
+  end
+  return requests
+end

@@ -9,7 +9,6 @@
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> arrival
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
--- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see fair-order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
 --
@@ -33,7 +32,7 @@ local function read_state(s)
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
   s.waiting, s.held = redis.call('HLEN', s.requests), (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
-  s.waits, s.parks, s.pace = known.queue, known.parked, known.pace
+  s.waits, s.parks, s.pace = known.queue, tonumber(known.parked), known.pace
 end
 
 -- A semaphore as the call finds it. `ids`: the ids that the call names.
@@ -42,7 +41,7 @@ local function open(tickets, info, run, ids)
   -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
-    clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups',
+    clients = base .. 'clients', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
     times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, grants = {},
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
@@ -56,7 +55,7 @@ local function open(tickets, info, run, ids)
   end
   s.own = s.own ~= '0' and s.own or s.configured == '' and '1' or s.configured
   s.limit = (s.stored == '' and s.own or s.stored) + 0
-  s.waited = s.waiting > 0
+  s.waited = s.waited or s.waiting > 0
   if s.count > 0 then
     purge(s, ids)
   end

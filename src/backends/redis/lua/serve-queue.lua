@@ -16,8 +16,16 @@ end
 local function leave_queue(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
-  if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
-    leave_flow(s, r, is_granted)
+  leave_flow(s, r, is_granted)
+end
+
+-- If leases are over, drops the requests of dead clients, so that the others can be counted.
+local function sweep(s)
+  local is_over = redis.call('ZREMRANGEBYSCORE', s.clients, '-inf', text_of(s.now)) > 0
+  for _, r in ipairs(is_over and requests_of(s) or {}) do
+    if not is_alive(s, r.client) then
+      leave_queue(s, r)
+    end
   end
 end
 
@@ -35,32 +43,16 @@ local function give(s, r, own)
   table.insert(s.grants[r.client], line)
 end
 
-local function park(s, r)
-  leave_flow(s, r)
-  redis.call('ZADD', s.parked, text_of(r.permits), r.id)
-  s.parks, s.touched[s.parked] = true, true
-end
-
--- Requests for more than the limit come back once the limit has grown, the smallest first. A
--- request of a dead client leaves at its turn.
-local function unpark(s)
-  while s.parks do
-    local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
-    local r = request_of(id, redis.call('HGET', s.requests, id or ''))
-    s.parks = r and true
-    if not r or r.permits > s.limit and is_alive(s, r.client) then
-      return
-    end
-    redis.call('ZREM', s.parked, id)
-    s.moved = true
-    join_flow(s, r)
-  end
-end
-
 -- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
 -- for whatever, where there is a rate or a budget.
 local function serve(s, own)
-  unpark(s)
+  if s.parks then
+    sweep(s)
+  end
+  if s.parks and s.parks <= s.limit then
+    s.moved = true
+    rejoin_all(s)
+  end
   s.turn, s.head = nil, nil
   while s.is_torn or s.waiting > 0 and s.held < s.limit do
     local r = next_request(s)
@@ -72,7 +64,9 @@ local function serve(s, own)
       s.moved = true
       leave_queue(s, r)
     elseif r.permits > s.limit then
-      park(s, r)
+      -- It waits aside, in no flow, until the limit has grown.
+      leave_flow(s, r)
+      s.parks = math.min(s.parks or r.permits, r.permits)
     elseif not fits(s, r) then
       s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
       return r

@@ -12,7 +12,8 @@
 --       5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
 --       limit if it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
--- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
+-- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute; O(waiting
+--       requests) if the limit has grown for requests that waited aside
 
 -- include: time semaphore close remember
 -- The limit that a change made within the last minute, or nil. The key 'changes' has each id, and

@@ -13,8 +13,8 @@
 --       4 the new terms, see gcra.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
 --       if another was refused; else ''
--- Cost  O(log n) for each expired ticket and grant; of a first cap O(tickets), and
---       O(flows) at the cap
+-- Cost  O(log n) for each expired ticket and grant; of a first cap, or none, O(tickets), and
+--       of a higher cap O(waiting requests)
 
 -- include: time semaphore rate close
 -- The names of the budgets that count.
