@@ -85,9 +85,6 @@ local function close(s, body)
     return body
   end
   sink_top(s)
-  if next(s.times) then
-    end_if_plain(s)
-  end
   if s.pace then
     settle_pace(s)
   end

@@ -7,8 +7,8 @@
 -- nothing is kept of a flow that does not wait. The tag of a head that would take its group above
 -- the cap is AT_CAP, behind all others, until a permit of the group comes back.
 --
--- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
--- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
+-- `s.times` has the virtual time of each priority in which a flow waits; it is empty while the queue
+-- has had requests without options alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
 -- include: keys records recount-slots caps gcra
 
@@ -148,18 +148,4 @@ local function next_request(s)
     end
   end
   return not next(s.times) and first_of(s, s.queue) or nil
-end
-
--- Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
-local function end_if_plain(s)
-  local heads, time = heads_of(s, 0), s.times[0]
-  if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
-    return
-  end
-  local head = first_of(s, s.queue)
-  local tag = head and redis.call('ZSCORE', heads, head.head)
-  if tag and tag - head.cost == time then
-    redis.call('DEL', heads)
-    s.times = {}
-  end
 end
