@@ -116,7 +116,7 @@ end
 -- Whether it holds a ticket for the id, or a permit is free for it once expired tickets and the
 -- requests of dead clients are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
-  local s = open(tickets, info, run, { id })
+  local s = open(tickets, info, run)
   s.is_trial, s.asks = true, true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
@@ -132,7 +132,7 @@ local function acquire(tickets, info, text, run)
   end
   local asked = parse(text)
   local ids = asked.ids
-  local s, verdicts, waits = open(tickets, info, run, ids), {}, false
+  local s, verdicts, waits = open(tickets, info, run), {}, false
   s.max_waiting = asked.max_waiting
   if run.late then
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))

@@ -18,13 +18,9 @@
 -- include: time semaphore close
 local tickets, info, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
+local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 -- A second run finds the new id.
-local function ids_now()
-  return { new_id, id, redis.call('HGET', info, '~' .. origin) or origin }
-end
-local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids_now())
--- The ticket that had the id until now may have expired.
-local ids = ids_now()
+local ids = { new_id, id, redis.call('HGET', info, '~' .. origin) or origin }
 local current, slots, token, terms
 for i = late and 0 or 3, 1, -1 do
   local record = redis.call('HGET', info, ids[i])

@@ -1,7 +1,7 @@
 -- Fragment of release.lua: tickets and requests of any semaphore.
 -- include: semaphore settle-spent close
 local function give_back(tickets, info, ids, run, spent)
-  local s, verdicts = open(tickets, info, run, ids), {}
+  local s, verdicts = open(tickets, info, run), {}
   local gone, dropped = drop(s, ids)
   local records = s.waiting > 0 and dropped < #ids and redis.call('HMGET', s.requests, unpack(ids)) or {}
   for i, id in ipairs(ids) do

@@ -15,7 +15,7 @@
 
 -- include: time semaphore close remember
 local tickets, info, id, revoked = KEYS[1], KEYS[2], ARGV[3], key_of(KEYS[1], 'revoked')
-local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
+local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
 local is_revoked = dropped > 0 or (redis.call('ZSCORE', revoked, id) or 0) + 0 > s.now

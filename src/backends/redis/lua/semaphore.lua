@@ -35,8 +35,8 @@ local function read_state(s)
   s.waits, s.parks, s.pace = known.queue, tonumber(known.parked), known.pace
 end
 
--- A semaphore as the call finds it. `ids`: the ids that the call names.
-local function open(tickets, info, run, ids)
+-- A semaphore as the call finds it.
+local function open(tickets, info, run)
   local base = key_of(tickets, '')
   -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
@@ -57,7 +57,7 @@ local function open(tickets, info, run, ids)
   s.limit = (s.stored == '' and s.own or s.stored) + 0
   s.waited = s.waited or s.waiting > 0
   if s.count > 0 then
-    purge(s, ids)
+    purge(s)
   end
   if s.stored ~= '' then
     s.told = s.stored ~= s.own and STORED .. s.stored or ''

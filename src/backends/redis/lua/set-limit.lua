@@ -29,7 +29,7 @@ end
 
 local limit, id, changes = ARGV[3], ARGV[4], key_of(KEYS[1], 'changes')
 local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], true, ''
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 if late then
   is_new, verdict = false, LATE
 elseif id ~= '' then

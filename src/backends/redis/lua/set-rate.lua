@@ -28,7 +28,7 @@ end
 
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, full = string.match(what, '^budget:(.*)$'), nil
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 if not late and what == 'cap' then
   s.no_cap = terms == 'none'
   use_cap(s, tonumber(terms), '')
