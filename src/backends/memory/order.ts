@@ -72,7 +72,7 @@ export function timeOf({ keys }: Semaphore, priority: number): number {
 }
 
 /** The first request of a flow becomes its head, if its group has room for it. */
-function lead(s: Semaphore, flow: Flow, start: number = timeOf(s, flow.priority)): void {
+export function lead(s: Semaphore, flow: Flow, start: number = timeOf(s, flow.priority)): void {
   const { lowest: head } = flow.waiting;
   if (flow.start !== undefined) s.keys.heads.remove(flow);
   flow.start = head !== undefined && hasRoom(s, head) ? start : undefined;
@@ -135,13 +135,6 @@ export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
 }
 
 /** The next request. */
-export function first(s: Semaphore): Waiting | undefined {
-  const { heads } = s.keys;
-  for (let flow = heads.lowest; flow !== undefined; flow = heads.lowest) {
-    const { lowest } = flow.waiting;
-    if (lowest === undefined || hasRoom(s, lowest)) return lowest;
-    // Its group is at a cap that has shrunk, or by a grant of another priority.
-    lead(s, flow);
-  }
-  return undefined;
+export function first({ keys }: Semaphore): Waiting | undefined {
+  return keys.heads.lowest?.waiting.lowest;
 }

@@ -1,6 +1,15 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { countGroup, first, leaveFlow, rejoinAll, type Waiting, type Wanted } from './order.js';
+import {
+  countGroup,
+  first,
+  hasRoom,
+  lead,
+  leaveFlow,
+  rejoinAll,
+  type Waiting,
+  type Wanted,
+} from './order.js';
 import { charge, payTime } from './rate.js';
 import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
 
@@ -78,7 +87,10 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
     const r = first(s);
     if (r === undefined) return undefined;
     const isLiving = isAlive(s, r);
-    if (isLiving && r.permits > s.limit) {
+    if (r.flow !== undefined && !hasRoom(s, r)) {
+      // The cap has shrunk, or a grant of another priority has filled the group.
+      lead(s, r.flow);
+    } else if (isLiving && r.permits > s.limit) {
       // It waits aside, in no flow, until the limit has grown.
       leaveFlow(s, r);
       s.keys.parks = Math.min(s.keys.parks, r.permits);

@@ -122,21 +122,12 @@ local function leave_flow(s, r, is_granted)
   end
 end
 
--- The first head of a priority, unless all groups are at the cap. A head joins these if its group
--- is at the cap: the cap has shrunk, or a grant of another priority has filled the group.
+-- The first head of a priority, unless all groups are at the cap.
 local function first_head(s, priority)
-  local heads = heads_of(s, priority)
-  repeat
-    local found = redis.call('ZRANGE', heads, '0', '0', 'WITHSCORES')
-    local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-    s.is_torn = s.is_torn or not r or r.head ~= found[1]
-    if s.is_torn or is_at_cap(found[2]) then
-      return nil
-    elseif has_room(s, r) then
-      return r
-    end
-    tag_head(s, r, 0)
-  until false
+  local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
+  local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+  s.is_torn = s.is_torn or not r or r.head ~= found[1]
+  return not s.is_torn and not is_at_cap(found[2]) and r or nil
 end
 
 -- The next request, if any has its turn.

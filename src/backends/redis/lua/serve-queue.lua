@@ -60,6 +60,9 @@ local function serve(s, own)
       rebuild_queue(s)
     elseif not r then
       return nil
+    elseif not has_room(s, r) then
+      -- The cap has shrunk, or a grant of another priority has filled the group.
+      tag_head(s, r, 0)
     elseif not is_alive(s, r.client) then
       s.moved = true
       leave_queue(s, r)
