@@ -18,7 +18,7 @@ end
 -- `options`: the arguments have '0 1 ' for a request without options.
 local function new_request(s, id, arrival, options)
   local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
-  local r = request_of(id, arrival .. terms)
+  local r = request_of(s, id, arrival .. terms)
   r.terms = terms
   return r
 end
@@ -48,12 +48,11 @@ end
 local function recall(s, asked, tickets)
   local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
   for i, id in ipairs(asked.ids) do
-    local known, arrival = request_of(id, records[i]), (asked.arrivals[i] or 0) + 0
+    local known, arrival = request_of(s, id, records[i]), (asked.arrivals[i] or 0) + 0
     if known then
-      local flow = flow_of(s, known.priority, known.group)
-      own[id], s.touched[flow] = QUEUED .. known.arrival, true
+      own[id], s.touched[known.flow] = QUEUED .. known.arrival, true
       -- The loss of another flow shows at its turn; a flow at the cap may get none.
-      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', flow, id) then
+      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', known.flow, id) then
         join_flow(s, known)
       end
     elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
@@ -100,7 +99,7 @@ local function answer(s, id, record, kind, options, own)
   if not is_free and not stays then
     return refusal
   end
-  r.arrival = next_number(s)
+  r = new_request(s, id, next_number(s), options)
   local waits = QUEUED .. r.arrival
   own[id], s.alive[s.client] = waits, true
   enqueue(s, r)

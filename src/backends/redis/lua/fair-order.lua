@@ -10,37 +10,19 @@
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while the queue
 -- has had requests without options alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: keys records recount-slots caps gcra
-
-local function heads_of(s, priority)
-  return key_of(s.tickets, 'flows:' .. text_of(priority))
-end
-
-local function flow_of(s, priority, group)
-  return priority == 0 and group == '' and s.queue or key_of(s.tickets, 'flow:' .. text_of(priority) .. ':' .. group)
-end
+-- include: keys waiting-requests recount-slots caps gcra
 
 local function is_at_cap(tag)
   return tag + 0 >= AT_CAP
-end
-
--- A request with its flow, the heads of its priority, its name as a head, and its cost. Between
--- equal tags arrival decides.
-local function with_flow(s, r)
-  if r and not r.flow then
-    r.flow, r.heads = flow_of(s, r.priority, r.group), heads_of(s, r.priority)
-    r.head, r.cost = r.arrival .. ' ' .. r.group, math.floor(r.permits * 1000000 / r.weight)
-  end
-  return r
 end
 
 -- The first request of a flow. `s.is_torn`: the keys disagree: a flow was lost, or has the id of a
 -- request that does not wait.
 local function first_of(s, flow)
   local id = redis.call('ZRANGE', flow, '0', '0')[1]
-  local r = id and request_of(id, redis.call('HGET', s.requests, id))
+  local r = id and request_of(s, id, redis.call('HGET', s.requests, id))
   s.is_torn = s.is_torn or id and not r
-  return with_flow(s, r)
+  return r
 end
 
 -- The first request of a flow becomes its head.
@@ -64,7 +46,6 @@ end
 -- A request joins its flow: before the head, if it was dropped and came earlier. A request that is
 -- in its flow stays there, and a head at the cap gets a tag if its group has room now.
 local function join_flow(s, r)
-  with_flow(s, r)
   if r.flow ~= s.queue or s.cap or next(s.times) then
     -- With the first request besides arrival an order begins.
     local plain = not next(s.times) and first_of(s, s.queue)
@@ -104,7 +85,6 @@ end
 
 -- Leaves its flow, as its head or not.
 local function leave_flow(s, r, is_granted)
-  with_flow(s, r)
   redis.call('ZREM', r.flow, r.id)
   local time = s.times[r.priority]
   local tag = time and redis.call('ZSCORE', r.heads, r.head)

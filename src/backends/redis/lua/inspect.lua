@@ -15,7 +15,7 @@
 --       fair-order.lua, else empty. state: see close.lua
 -- Cost  O(page)
 
--- include: time keys records
+-- include: time keys waiting-requests
 local function page(command, key, cursor, line_of)
   local scanned, lines = cursor == '' and { '0', {} } or redis.call(command, key, cursor, 'COUNT', ARGV[3]), {}
   for i = 1, #scanned[2], 2 do
@@ -34,8 +34,8 @@ local held, cursor = page('ZSCAN', tickets, ARGV[1], function(id, expiry)
 end)
 
 local function tag_of(id, record)
-  local r = request_of(id, record)
-  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. text_of(r.priority)), r.arrival .. ' ' .. r.group)
+  local r = request_of({ tickets = tickets }, id, record)
+  local tag = redis.call('ZSCORE', r.heads, r.head)
   return tag and tag + 0 < AT_CAP and string.format('%d', tag) or ''
 end
 

@@ -9,14 +9,13 @@ end
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
 local function position_of(s, id)
-  local r = request_of(id, redis.call('HGET', s.requests, id))
-  local flow, heads = flow_of(s, r.priority, r.group), heads_of(s, r.priority)
-  local turns = redis.call('ZRANK', flow, id)
+  local r = request_of(s, id, redis.call('HGET', s.requests, id))
+  local turns = redis.call('ZRANK', r.flow, id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
   local led = led_in(s, r.priority)
-  local before = math.min(led, redis.call('ZRANK', heads, first_of(s, flow).head) or led)
+  local before = math.min(led, redis.call('ZRANK', r.heads, first_of(s, r.flow).head) or led)
   for priority in pairs(s.times) do
     before = before + (priority > r.priority and led_in(s, priority) or 0)
   end

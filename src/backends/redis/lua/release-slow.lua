@@ -9,7 +9,7 @@ local function give_back(tickets, info, ids, run, spent)
     if gone[id] and spent then
       settle(s, string.match(gone[id], '[^ ]*$'), spent[i])
     elseif records[i] then
-      leave_queue(s, request_of(id, records[i]))
+      leave_queue(s, request_of(s, id, records[i]))
     end
   end
   return close(s, table.concat(verdicts))
