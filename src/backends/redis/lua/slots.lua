@@ -25,10 +25,6 @@ end
 
 -- If the highest slots are free, `top` sinks.
 local function sink_top(s)
-  if s.held == 0 and s.top > 0 then
-    redis.call('DEL', s.slots)
-    s.top = 0
-  end
   while s.held < s.top do
     local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
     local first, final = ends_of(highest)
