@@ -66,8 +66,7 @@ end
 -- The client of the head may know a later time, or none: a reply names the time to its caller
 -- alone.
 -- The client's lease lasts somewhat longer than the time that it knows.
-local function tell_turn(s)
-  local r = s.head
+local function tell_turn(s, r)
   local time, is_other = math.max(math.ceil(pay_time(s, r)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
   if s.turn and (not s.asks or s.moved and is_other) or knows > time + AFTER_TURN_US then
@@ -99,8 +98,9 @@ local function close(s, body)
   end
   renew(s)
   local own = publish(s)
-  if s.head then
-    tell_turn(s)
+  local head = s.waiting > 0 and next(s.meters) and next_request(s)
+  if head then
+    tell_turn(s, head)
   end
   return body .. '/' .. s.told .. '/' .. own .. '/'
 end

@@ -43,8 +43,7 @@ local function give(s, r, own)
   table.insert(s.grants[r.client], line)
 end
 
--- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
--- for whatever, where there is a rate or a budget.
+-- Returns the first that does not fit. `s.turn`: that, if the rate or a budget alone holds it back.
 local function serve(s, own)
   if s.parks then
     sweep(s)
@@ -53,7 +52,7 @@ local function serve(s, own)
     s.moved = true
     rejoin_all(s)
   end
-  s.turn, s.head = nil, nil
+  s.turn = nil
   while s.is_torn or s.waiting > 0 and s.held < s.limit do
     local r = next_request(s)
     if s.is_torn then
@@ -71,7 +70,7 @@ local function serve(s, own)
       leave_flow(s, r)
       s.parks = math.min(s.parks or r.permits, r.permits)
     elseif not fits(s, r) then
-      s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
+      s.turn = s.held + r.permits <= s.limit and r
       return r
     else
       s.moved = true
@@ -79,5 +78,4 @@ local function serve(s, own)
       leave_queue(s, r, true)
     end
   end
-  s.head = s.waiting > 0 and next(s.meters) and next_request(s) or nil
 end
