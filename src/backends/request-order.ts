@@ -29,23 +29,23 @@ export function flowOf({ priority, group }: RequestOrder): string {
 
 /**
  * The requests of living clients, in the order in which they will be granted; at the end the
- * requests for more than the limit, unless that is 0.
+ * requests for more than the limit.
+ * @param most the limit, or Infinity while that is 0
  * @param now server time in milliseconds
  * @param timeOf the virtual time of a priority
  */
 export function waitersOf(
   all: readonly Standing[],
-  limit: number,
+  most: number,
   now: number,
   timeOf: (priority: number) => number,
 ): WaiterState[] {
   const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
-  const fitting = byArrival.filter(({ permits }) => limit === 0 || permits <= limit);
   const ordered = PRIORITIES.flatMap((priority) => {
-    const own = fitting.filter(({ order }) => order.priority === priority);
+    const own = byArrival.filter((one) => one.order.priority === priority && one.permits <= most);
     return grantsOf(own, timeOf(priority));
   });
-  const aside = byArrival.filter(({ permits }) => limit > 0 && permits > limit);
+  const aside = byArrival.filter((one) => one.permits > most);
   const living = [...ordered, ...aside].filter((one) => one.living);
   return living.map(({ id, permits, arrival, label, order }, position) => {
     const waitingFor = Math.max(0, now - arrival / 1000);

@@ -153,7 +153,9 @@ export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply
     return { ...r, label: r.call.label, tag, living: isAlive(s, r) };
   });
   const rules = rulesOf(s, call);
-  const waiters = waitersOf(standings, rules.limit, now, (priority) => timeOf(s, priority));
+  const waiters = waitersOf(standings, rules.limit || Infinity, now, (priority) =>
+    timeOf(s, priority),
+  );
   return { ...rules, held: slots.held, waiting: waiters.length, holders, waiters };
 }
 

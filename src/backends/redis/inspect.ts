@@ -31,7 +31,7 @@ export async function inspect(
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
   const timeOf = (priority: number): number => Number(wordIn(state, String(priority)));
   const rules = rulesOf(state, gcra.microseconds(now), call);
-  const waiters = waitersOf([...waiting.values()], rules.limit, now, timeOf);
+  const waiters = waitersOf([...waiting.values()], rules.limit || Infinity, now, timeOf);
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
 
