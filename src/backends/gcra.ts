@@ -28,11 +28,11 @@ export function intervalOf({ permits, per }: Rate): number {
 }
 
 /**
- * When the rate allows as many permits at once, behind `ahead` other requests.
+ * When the rate allows as many permits at once.
  * @param from the theoretical arrival time, or now if that is later
  */
-export function timeAllowed(rate: Rate, from: number, permits: number, ahead = 0): number {
-  return from + (ahead + permits - Math.max(rate.burst, permits)) * intervalOf(rate);
+export function timeAllowed(rate: Rate, from: number, permits: number): number {
+  return from + Math.min(permits - rate.burst, 0) * intervalOf(rate);
 }
 
 /** Whole microseconds, rounded up, so that no window has one permit more. */

@@ -13,8 +13,6 @@ export interface Standing extends Pick<WaiterState, 'id' | 'label' | 'permits'> 
   readonly order: RequestOrder;
   /** Of the first of its flow: its tag; undefined where all come in the order of arrival. */
   readonly tag: number | undefined;
-  /** It asks for more than the limit, and waits aside. */
-  readonly parked: boolean;
   /** Its client is alive. */
   readonly living: boolean;
 }
@@ -32,21 +30,23 @@ export function flowOf({ priority, group }: RequestOrder): string {
 /**
  * The requests of living clients, in the order in which they will be granted; at the end the
  * requests for more than the limit.
+ * @param most the limit, or Infinity while that is 0
  * @param now server time in milliseconds
  * @param timeOf the virtual time of a priority
  */
 export function waitersOf(
   all: readonly Standing[],
+  most: number,
   now: number,
   timeOf: (priority: number) => number,
 ): WaiterState[] {
   const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
   const ordered = PRIORITIES.flatMap((priority) => {
-    const own = byArrival.filter(({ order, parked }) => order.priority === priority && !parked);
+    const own = byArrival.filter((one) => one.order.priority === priority && one.permits <= most);
     return grantsOf(own, timeOf(priority));
   });
-  const parked = byArrival.filter((one) => one.parked);
-  const living = [...ordered, ...parked].filter((one) => one.living);
+  const aside = byArrival.filter((one) => one.permits > most);
+  const living = [...ordered, ...aside].filter((one) => one.living);
   return living.map(({ id, permits, arrival, label, order }, position) => {
     const waitingFor = Math.max(0, now - arrival / 1000);
     return { id, permits, position, waitingFor, label, ...order };

@@ -271,26 +271,16 @@ describeWithServer('keys of a semaphore', (server) => {
     await capped.take('b.1', { groupLimit: 1 });
   });
 
-  it('lose very many expired tickets over several calls, and no call counts an expired ticket', async () => {
+  it('lose very many expired tickets in one call, whatever call it is', async () => {
     const one = make({ limit: 2000, ttl: 1000 });
-    const left = (): Promise<number> =>
-      one.redis.zcount(one.keyOf('tickets'), 0, '(9000000000000000');
-    for (let from = 1; from < 2000; from += 500) await one.acquire(ids('a', 500, from));
-    one.pass(1000);
-    const last = ids('a', 2000).toSorted().slice(-3);
-    expect((await one.extend(last)).extended).to.deep.equal([false, false, false]);
-    expect(await left()).to.be.within(1000, 1900);
-    expect((await one.release('a.1')).released).to.deep.equal([false]);
-    expect(await left()).to.be.within(1000, 1600);
-    const next = ids('a', 2000).toSorted().slice(-4)[0] ?? '';
-    expect((await one.revoke(next)).revoked).to.equal(false);
-    expect((await one.adopt('a.998', 'c.1')).ticket).to.equal(undefined);
-    expect((await one.inspect()).held).to.equal(0);
-    // Enough of them for the callers.
-    expect((await one.take('b.1.1900')).slots).to.have.lengthOf(1900);
-    expect(await left()).to.be.within(2, 101);
-    await one.extend('b.1.1900');
-    expect(await left()).to.equal(1);
-    await expectSound(one);
+    for (const [what, call] of CALLS) {
+      for (let from = 1; from < 2000; from += 500) await one.acquire(ids('a', 500, from));
+      one.pass(1000);
+      await call(one);
+      const left = await one.redis.zcount(one.keyOf('tickets'), 0, '(9000000000000000');
+      expect(left, what).to.be.at.most(1);
+      await expectSound(one);
+      one.pass(1000);
+    }
   });
 });

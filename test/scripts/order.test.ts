@@ -1,16 +1,8 @@
 import { expect } from 'chai';
 
 import type { RequestOrder } from '../../src/backends/backend.js';
-import { describeWithServer } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
-import {
-  closeFixtures,
-  describeOnBoth,
-  ids,
-  ofGroup,
-  RedisFixture,
-  request,
-} from './port-fixture.js';
+import { describeOnBoth, ids, ofGroup, request } from './port-fixture.js';
 
 /** Waits, of the group that is the second part's first letter: `c.a1` is of group a. */
 function ask(one: PortFixture, list: readonly string[], change: Partial<RequestOrder> = {}) {
@@ -60,23 +52,5 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
     await ask(one, numbered('d', 1), { priority: 1 });
     const order = (await grants(one)).map((id) => id.slice(2, 3));
     expect(order.join('')).to.equal(`d${'aab'.repeat(3)}`);
-  });
-});
-
-describeWithServer('the order, in Redis', (server) => {
-  after(closeFixtures);
-
-  it('is that of arrival again, in the usual form, once no request with an option waits', async () => {
-    const one = new RedisFixture(server(), { limit: 1 });
-    await one.take('c.x1');
-    await one.acquire(['c.n1', 'c.n2', 'c.n3']);
-    const before = await one.state();
-    await ask(one, ['c.z1'], { group: '', priority: 3 });
-    expect(Object.keys(await one.state())).to.include.members(['flows:0', 'flows:3', 'flow:3:']);
-    await one.release('c.z1');
-    const states = [await one.state(), before].map(({ info, clients: _, ...rest }) => {
-      return { ...rest, state: (info as Record<string, string>)['state']?.slice(16) };
-    });
-    expect(states[0]).to.deep.equal(states[1]).and.to.include({ state: ' 1 queue' });
   });
 });

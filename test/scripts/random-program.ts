@@ -108,7 +108,7 @@ const TERMS: readonly CallOptions[] = [
 const LOSSES = {
   everything: /./,
   tickets: /^tickets$/,
-  queue: /^(?:requests|queue|clients|parked|flows?:.*)$/,
+  queue: /^(?:requests|queue|clients|flows?:.*)$/,
   groups: /^groups$/,
   slots: /^slots$/,
 } as const;

@@ -4,16 +4,16 @@ import { MOST_BUDGETS } from '../protocol.js';
 import { waitersOf } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { whole, type Whole } from './close.js';
-import { leave, tagOf, timeOf, useCap } from './order.js';
+import { tagOf, timeOf, useCap } from './order.js';
 import { budgetsCounted, settlePrice, useMeter } from './rate.js';
 import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
-import { isAlive } from './serve.js';
+import { isAlive, leaveQueue } from './serve.js';
 
 export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id, i) => {
     const [ticket, costs, r] = [drop(s, id), spent?.[i], s.keys.requests.get(id)];
     if (ticket !== undefined && costs !== undefined) settlePrice(s, ticket.charged, costs);
-    if (r !== undefined) leave(s, r);
+    if (r !== undefined) leaveQueue(s, r);
     return ticket !== undefined;
   });
   return { released };
@@ -146,11 +146,15 @@ export function inspect(s: Semaphore, call: port.InspectCall): port.InspectReply
     return group === '' ? own : { ...own, group };
   });
   const standings = [...requests.values()].map((r) => {
-    const [{ label }, tag] = [r.call, r.flow && tagOf(r.flow)];
-    return { ...r, label, parked: r.flow === undefined, tag, living: isAlive(s, r) };
+    const isHead = r === r.flow?.waiting.lowest;
+    const tag = isHead && r.flow ? tagOf(r.flow) : undefined;
+    return { ...r, label: r.call.label, tag, living: isAlive(s, r) };
   });
-  const waiters = waitersOf(standings, now, (priority) => timeOf(s, priority));
-  return { ...rulesOf(s, call), held: slots.held, waiting: waiters.length, holders, waiters };
+  const rules = rulesOf(s, call);
+  const waiters = waitersOf(standings, rules.limit || Infinity, now, (priority) =>
+    timeOf(s, priority),
+  );
+  return { ...rules, held: slots.held, waiting: waiters.length, holders, waiters };
 }
 
 function rulesOf(s: Semaphore, call: port.InspectCall) {

@@ -1,35 +1,22 @@
 import type { AcquireReply, Call, Reply } from '../backend.js';
-import { microseconds } from '../gcra.js';
 import { AFTER_TURN_MS, WAITER_LEASE_MS } from '../protocol.js';
-import { first, isOrdered, type Waiting } from './order.js';
+import { first, type Waiting } from './order.js';
 import { settlePace } from './queue-position.js';
 import { payTime } from './rate.js';
 import { open, type Semaphore } from './semaphore.js';
 import { serve } from './serve.js';
 
 /**
- * When the caller should ask for its first request. By arrival each request before it takes a
- * permit at least. Other requests may still come before it, or their clients have died: the client
- * of the head asks in time, and other clients some time after, if no message has come by then.
- */
-function turnOf(s: Semaphore, turn: Waiting, waits: Waiting): number {
-  const head = payTime(s, turn);
-  if (turn.call.client === s.client) return head;
-  const later = head + microseconds(AFTER_TURN_MS);
-  if (isOrdered(s)) return later;
-  const before = [...s.keys.requests.values()].filter((o) => o.arrival < waits.arrival);
-  return Math.min(payTime(s, waits, before.length), later);
-}
-
-/**
  * When the caller should ask again: at its turn, if the rate or a budget alone holds the queue
- * back, and its lease lasts until then; else at the expiry of the next ticket. `waits`: the first
- * of its requests that waits.
+ * back, and its lease lasts until then; else at the expiry of the next ticket. The client of the
+ * head asks when the rate allows the head. Another client hears when its request is the head, and
+ * asks some time after the head if it has heard nothing: the head's client may have died.
  */
-export function nearest(s: Semaphore, waits: Waiting): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
+export function nearest(s: Semaphore): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
   const { client, keys, turn } = s;
   if (turn === undefined) return { askAgainAt: keys.expiries.lowest?.expiresAt, isTurn: false };
-  const askAgainAt = Math.ceil(turnOf(s, turn, waits)) / 1000;
+  const after = turn.call.client === client ? 0 : AFTER_TURN_MS;
+  const askAgainAt = Math.ceil(payTime(s, turn)) / 1000 + after;
   // A client that asks for a new request alone may sleep for others until later.
   const known = s.recalled ? 0 : (keys.clients.get(client) ?? 0);
   keys.clients.set(client, Math.max(askAgainAt + WAITER_LEASE_MS, known));
@@ -46,7 +33,7 @@ function tellTurn(s: Semaphore, head: Waiting): void {
   const turn = { id: head.id, at: Math.max(Math.ceil(payTime(s, head)) / 1000, now) };
   const isOther = asked === undefined || client !== s.client;
   const lease = isOther ? (keys.clients.get(client) ?? 0) : 0;
-  const latest = turn.at + (isOrdered(s) ? AFTER_TURN_MS : 0);
+  const latest = turn.at + AFTER_TURN_MS;
   const isNews = s.turn !== undefined && (asked === undefined || (s.moved && isOther));
   if (!isNews && lease <= latest + WAITER_LEASE_MS) return;
   server.tell(client, (to) => to.onTurn?.(turn, key.name));
@@ -57,9 +44,10 @@ export function close<R extends object>(s: Semaphore, said: R): R & Reply {
   settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
   if (s.configured !== 0 || s.isBusy || s.keptUntil > -Infinity) s.configured = s.own;
-  if (s.waiting === 0 && s.keys.clients.size > 0) {
+  if (s.waiting === 0 && (s.keys.clients.size > 0 || s.keys.parks < Infinity)) {
     s.keys.clients.clear();
     s.keys.times.fill(0);
+    s.keys.parks = Infinity;
   }
   const head = s.waiting > 0 && s.meters.length > 0 ? first(s) : undefined;
   if (head !== undefined) tellTurn(s, head);

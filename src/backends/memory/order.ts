@@ -1,7 +1,6 @@
 import type { AcquireCall, RequestOrder, TicketRequest } from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
-import { budgetsCounted } from './rate.js';
 import type { Semaphore } from './semaphore.js';
 
 /** A request, as far as its ticket is concerned. */
@@ -73,7 +72,7 @@ export function timeOf({ keys }: Semaphore, priority: number): number {
 }
 
 /** The first request of a flow becomes its head, if its group has room for it. */
-function lead(s: Semaphore, flow: Flow, start: number = timeOf(s, flow.priority)): void {
+export function lead(s: Semaphore, flow: Flow, start: number = timeOf(s, flow.priority)): void {
   const { lowest: head } = flow.waiting;
   if (flow.start !== undefined) s.keys.heads.remove(flow);
   flow.start = head !== undefined && hasRoom(s, head) ? start : undefined;
@@ -90,38 +89,40 @@ export function freeGroup(s: Semaphore, group: string, permits: number): void {
   }
 }
 
-/** The cap that counts from here on. */
-export function useCap(s: Semaphore, cap: number, until: number): void {
-  const { cap: before, keys } = s;
-  const plain = isOrdered(s) ? undefined : keys.flows.get(PLAIN);
-  s.cap = cap;
-  s.capUntil = until;
-  s.keptUntil = Math.max(s.keptUntil, until / 1000);
-  if (before === Infinity) {
-    keys.groups.clear();
-    for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);
-    if (plain !== undefined) lead(s, plain);
-  }
-  if (cap <= before) return;
-  for (const flow of keys.flows.values()) if (flow.start === undefined) lead(s, flow);
-}
-
 /** A request joins its flow: before the head, if it was dropped and came earlier. */
 export function join(s: Semaphore, r: Waiting): void {
   const [name, { priority }] = [flowOf(r.order), r.order];
   const flow = s.keys.flows.get(name) ?? newFlow(name, priority);
   s.keys.requests.set(r.id, r);
   s.keys.flows.set(name, flow);
+  if (r.flow === undefined) flow.waiting.add(r);
   r.flow = flow;
-  flow.waiting.add(r);
   if (r === flow.waiting.lowest) lead(s, flow, flow.start);
 }
 
-/** A request leaves its flow, as its head or not, or the requests that wait aside. */
-export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
+/** All requests join their flows, of whatever rule kept them from it until now. */
+export function rejoinAll(s: Semaphore): void {
+  s.keys.parks = Infinity;
+  for (const r of s.keys.requests.values()) join(s, r);
+}
+
+/** The cap that counts from here on. */
+export function useCap(s: Semaphore, cap: number, until: number): void {
+  const { cap: before, keys } = s;
+  s.cap = cap;
+  s.capUntil = until;
+  s.keptUntil = Math.max(s.keptUntil, until / 1000);
+  if (before === Infinity) {
+    keys.groups.clear();
+    for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);
+  }
+  if (before === Infinity || cap > before) rejoinAll(s);
+}
+
+/** A request leaves its flow, if it is in it, as its head or not. */
+export function leaveFlow(s: Semaphore, r: Waiting, isGranted = false): void {
   const { flow } = r;
-  s.keys.requests.delete(r.id);
-  if (flow === undefined) return s.keys.parked.remove(r);
+  if (flow === undefined) return;
   const { start = 0, priority, waiting } = flow;
   const isHead = r === waiting.lowest;
   r.flow = undefined;
@@ -134,23 +135,6 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
 }
 
 /** The next request. */
-export function first(s: Semaphore): Waiting | undefined {
-  const { heads } = s.keys;
-  for (let flow = heads.lowest; flow !== undefined; flow = heads.lowest) {
-    const { lowest } = flow.waiting;
-    if (lowest === undefined || hasRoom(s, lowest)) return lowest;
-    // Its group is at a cap that has shrunk, or by a grant of another priority.
-    lead(s, flow);
-  }
-  return undefined;
-}
-
-/** Whether anything beside arrival decides which request is next, or when. */
-export function isOrdered(s: Semaphore): boolean {
-  const { flows, parked } = s.keys;
-  const plain = flows.get(PLAIN);
-  if (s.cap < Infinity || flows.size > 1 || parked.lowest !== undefined) return true;
-  if (plain === undefined) return flows.size > 0;
-  // The flow alone, at virtual time: the next order would begin alike.
-  return plain.start !== timeOf(s, 0) || budgetsCounted(s).length > 0;
+export function first({ keys }: Semaphore): Waiting | undefined {
+  return keys.heads.lowest?.waiting.lowest;
 }

@@ -20,11 +20,8 @@ export function settlePace(s: Semaphore): void {
   if (s.waiting === 0) s.pace = undefined;
   if (pace === undefined || s.waiting === 0 || served === 0) return;
   const between = Math.max(0, time - pace.last) / served;
-  let { mean, grants } = pace;
-  for (let i = 0; i < served; i += 1) {
-    grants = Math.min(grants + 1, MOST_GRANTS);
-    mean += (between - mean) / grants;
-  }
+  const grants = Math.min(pace.grants + served, MOST_GRANTS);
+  const mean = pace.mean + (between - pace.mean) * Math.min(served / grants, 1);
   s.pace = { last: time, mean: Math.floor(mean), grants };
 }
 

@@ -101,17 +101,14 @@ function priceOf({ permits, cost }: Priced, name: string): number {
   return name === RATE ? permits : (cost?.[name] ?? 0);
 }
 
-/**
- * When the rate and all budgets allow a request. By the rate behind `ahead` other requests no
- * earlier.
- */
-export function payTime(s: Semaphore, r: Priced, ahead = 0): number {
+/** When the rate and all budgets allow a request. */
+export function payTime(s: Semaphore, r: Priced): number {
   let allowed = -Infinity;
   for (const { name, arrivals, rate } of counting(s)) {
     const price = priceOf(r, name);
     if (price === 0) continue;
     const from = Math.max(arrivals.tat, s.time);
-    allowed = Math.max(allowed, gcra.timeAllowed(rate, from, price, name === RATE ? ahead : 0));
+    allowed = Math.max(allowed, gcra.timeAllowed(rate, from, price));
   }
   return allowed;
 }

@@ -1,31 +1,21 @@
 import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest, whole, type Whole } from './close.js';
-import { hasRoom, join, leave, PLAIN, requestOf, useCap, type Waiting } from './order.js';
+import { hasRoom, join, PLAIN, requestOf, useCap } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
-import { fits, grant, isAlive, serve } from './serve.js';
+import { dropLeases, fits, grant, leaveQueue, serve, sweep } from './serve.js';
 
 type Asked = port.TicketRequest;
 
-/**
- * Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. A
- * caller with a bound drops dead clients' requests as well, to count the others.
- */
+/** Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. */
 function renewLease(s: Semaphore, isSure: boolean): void {
   const { clients } = s.keys;
   s.arriving = undefined;
-  for (const [client, until] of clients) {
-    if (until > s.now) continue;
-    clients.delete(client);
-    s.isUnswept = true;
-  }
+  dropLeases(s);
   const [known, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
   if ((isSure || known !== undefined) && (known ?? 0) < until) clients.set(s.client, until);
-  if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
-  s.isUnswept = false;
-  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
 }
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old turn. */
@@ -60,7 +50,10 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   const canTake = fits(s, asked) && hasRoom(s, asked);
   if (canTake && s.waiting === 0) return granted(grant(s, asked, call.label, call.ttl));
   // Requests that the caller left long ago count as dead, too, unless it asks for them again.
-  if (asked.wait && s.waiting >= maxWaiting) renewLease(s, s.arrived);
+  if (asked.wait && s.waiting >= maxWaiting) {
+    renewLease(s, s.arrived);
+    sweep(s);
+  }
   const stays = asked.wait && s.waiting < maxWaiting;
   const refusal: port.AcquireVerdict = asked.wait
     ? { kind: 'full', waiting: s.waiting }
@@ -73,7 +66,7 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   const taken = tickets.get(id);
   if (taken !== undefined) return granted(taken);
   if (!stays) {
-    leave(s, r);
+    leaveQueue(s, r);
     return refusal;
   }
   s.arrived = true;
@@ -113,15 +106,15 @@ export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, cal
   recall(s, call);
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
-  let waits: Waiting | undefined;
+  let waits = false;
   for (const [i, { id, asksProgress }] of s.waiting > 0 ? requests.entries() : []) {
     const r = s.keys.requests.get(id);
     if (r === undefined) continue;
     const { arrival } = r;
-    if (arrival < (waits?.arrival ?? Infinity)) waits = r;
+    waits = true;
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
   s.arriving = undefined;
   if (s.arrived) renewLease(s, true);
-  return { verdicts, askAgainAt: undefined, ...(waits && nearest(s, waits)) };
+  return { verdicts, askAgainAt: undefined, ...(waits && nearest(s)) };
 });

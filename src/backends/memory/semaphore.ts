@@ -44,10 +44,8 @@ class Keys {
   readonly times: number[] = [];
   /** Permits that each group holds, while there is a cap. */
   readonly groups: Map<string, number> = new Map();
-  /** Requests for more than the limit. Of one number of permits as in a sorted set. */
-  readonly parked: Heap<Waiting> = new Heap(
-    (a, b) => a.permits < b.permits || (a.permits === b.permits && a.id < b.id),
-  );
+  /** The fewest permits of a request that waits aside, in no flow: for more than the limit. */
+  parks = Infinity;
 }
 
 /**

@@ -1,12 +1,41 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
-import { countGroup, first, isOrdered, join, leave, type Waiting, type Wanted } from './order.js';
+import {
+  countGroup,
+  first,
+  hasRoom,
+  lead,
+  leaveFlow,
+  rejoinAll,
+  type Waiting,
+  type Wanted,
+} from './order.js';
 import { charge, payTime } from './rate.js';
 import { nextNumber, type Semaphore, type Ticket } from './semaphore.js';
 
 /** With its lease all requests of a client count. */
 export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): boolean {
   return call.client === arriving || (keys.clients.get(call.client) ?? -Infinity) > now;
+}
+
+export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
+  s.keys.requests.delete(r.id);
+  leaveFlow(s, r, isGranted);
+}
+
+/** If leases are over, drops the requests of dead clients, so that the others can be counted. */
+export function sweep(s: Semaphore): void {
+  dropLeases(s);
+  if (!s.isUnswept) return;
+  s.isUnswept = false;
+  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leaveQueue(s, r);
+}
+
+/** Drops leases that are over, and leaves word for `sweep`. */
+export function dropLeases(s: Semaphore): void {
+  for (const [client, until] of s.keys.clients) {
+    if (until <= s.now) s.isUnswept = s.keys.clients.delete(client);
+  }
 }
 
 /** The condition of every grant, besides its turn. */
@@ -44,42 +73,34 @@ function give(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Requests for more than the limit come back once the limit has grown, the smallest first. A
- * request of a dead client leaves at its turn.
- */
-function unpark(s: Semaphore): void {
-  const { parked } = s.keys;
-  for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
-    if (r.permits > s.limit && isAlive(s, r)) return;
-    parked.remove(r);
-    s.moved = true;
-    join(s, r);
-  }
-}
-
-/**
  * Grants from the head of the queue for as long as permits last. In a trial it grants nothing.
  * @returns the first that does not fit
  */
 export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
   s.turn = undefined;
-  if (s.waiting > 0) unpark(s);
+  if (s.waiting > 0 && s.keys.parks < Infinity) sweep(s);
+  if (s.waiting > 0 && s.keys.parks <= s.limit) {
+    s.moved = true;
+    rejoinAll(s);
+  }
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return undefined;
     const isLiving = isAlive(s, r);
-    if (isLiving && r.permits > s.limit) {
-      leave(s, r);
-      s.keys.requests.set(r.id, r);
-      s.keys.parked.add(r);
+    if (r.flow !== undefined && !hasRoom(s, r)) {
+      // The cap has shrunk, or a grant of another priority has filled the group.
+      lead(s, r.flow);
+    } else if (isLiving && r.permits > s.limit) {
+      // It waits aside, in no flow, until the limit has grown.
+      leaveFlow(s, r);
+      s.keys.parks = Math.min(s.keys.parks, r.permits);
     } else if (isLiving && (isTrial || !fits(s, r))) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
       return r;
     } else {
-      // In an order of arrival, a client reckons with the grants before its own.
-      s.moved ||= !isLiving || isOrdered(s);
+      s.moved = true;
       if (isLiving) give(s, r);
-      leave(s, r, isLiving);
+      leaveQueue(s, r, isLiving);
     }
   }
   return undefined;

@@ -9,8 +9,6 @@ export interface Script {
 }
 
 const INCLUDE = /^-- include: (.*)$/;
-/** What follows is filled into a table when its first function is called: `lazy-tables.lua`. */
-const LAZY_TABLE = /^-- lazy table: (\w+)$/;
 /** A function that has the text of a file, which is run where it is first needed. */
 const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
 
@@ -73,15 +71,13 @@ const CONSTANT = new RegExp(String.raw`\b(?:${Object.keys(CONSTANTS).join('|')})
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);
   const lines = sources.get(name) ?? [];
-  const composed = lines.flatMap((line) => {
+  return lines.flatMap((line) => {
     const files = INCLUDE.exec(line)?.[1]?.split(' ');
     if (files) return files.flatMap((file) => (included.has(file) ? [] : linesOf(file, included)));
-    const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
-    if (lazy) return [`local function ${made}()`, ...linesOf(lazy, new Set(included)), 'end'];
-    const code = line.replace(LAZY_TABLE, 'local $1 = lazy(function($1)');
-    return code.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
+    const [, made, file] = ON_DEMAND.exec(line) ?? [];
+    if (file) return [`local function ${made}()`, ...linesOf(file, new Set(included)), 'end'];
+    return line.replace(CONSTANT, (placeholder) => String(CONSTANTS[placeholder]));
   });
-  return lines.some((line) => LAZY_TABLE.test(line)) ? [...composed, 'end)'] : composed;
 }
 
 export function script(name: string, before: readonly string[] = []): Script {

@@ -30,8 +30,8 @@ export async function inspect(
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
   const timeOf = (priority: number): number => Number(wordIn(state, String(priority)));
-  const waiters = waitersOf([...waiting.values()], now, timeOf);
   const rules = rulesOf(state, gcra.microseconds(now), call);
+  const waiters = waitersOf([...waiting.values()], rules.limit || Infinity, now, timeOf);
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
 
@@ -103,8 +103,7 @@ function waiterOf(line: string): Standing {
     permits: parseTicketId(id)?.permits ?? 1,
     order: { priority: Number(priority), weight: Number(weight), group: decodeURIComponent(group) },
     arrival: Number(arrival),
-    tag: /^\d+$/.test(tag) ? Number(tag) : undefined,
-    parked: tag === 'p',
+    tag: tag === '' ? undefined : Number(tag),
     living: lives === '1',
   };
 }

@@ -238,8 +238,7 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A request that does not fit is passed by smaller requests behind it',
     file: 'backends/memory/serve.ts',
     find: 'return r;\n    } else {',
-    replace:
-      'leave(s, r);\n      s.keys.requests.set(r.id, r);\n      s.keys.parked.add(r);\n    } else {',
+    replace: 'leaveFlow(s, r);\n      s.keys.parks = r.permits;\n    } else {',
   },
   {
     name: 'newcomers-first',

@@ -18,7 +18,7 @@ end
 -- `options`: the arguments have '0 1 ' for a request without options.
 local function new_request(s, id, arrival, options)
   local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
-  local r = request_of(id, arrival .. terms)
+  local r = request_of(s, id, arrival .. terms)
   r.terms = terms
   return r
 end
@@ -32,7 +32,7 @@ local function name_rules(s, text)
     m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
   end
   if cap then
-    order.use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
+    use_cap(s, cap, text_of(s.now + RATE_LIFE_US))
   end
 end
 
@@ -40,7 +40,7 @@ end
 local function enqueue(s, r)
   redis.call('HSET', s.requests, r.id, r.arrival .. r.terms)
   s.waiting, s.waited = s.waiting + 1, true
-  order.join(s, r)
+  join_flow(s, r)
 end
 
 -- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
@@ -48,12 +48,13 @@ end
 local function recall(s, asked, tickets)
   local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
   for i, id in ipairs(asked.ids) do
-    local known, arrival = request_of(id, records[i]), (asked.arrivals[i] or 0) + 0
+    local known, arrival = request_of(s, id, records[i]), (asked.arrivals[i] or 0) + 0
     if known then
-      local flow = order.flow_of(s, known.priority, known.group)
-      own[id], s.touched[flow] = QUEUED .. known.arrival, true
+      own[id], s.touched[known.flow] = QUEUED .. known.arrival, true
       -- The loss of another flow shows at its turn; a flow at the cap may get none.
-      s.is_torn = s.is_torn or s.cap and not s.parks and not redis.call('ZSCORE', flow, id)
+      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', known.flow, id) then
+        join_flow(s, known)
+      end
     elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
       arrival = math.max(1e15, math.min(arrival, 9e15))
       own[id] = QUEUED .. text_of(arrival)
@@ -64,7 +65,7 @@ local function recall(s, asked, tickets)
   end
   s.recalled = next(own)
   if s.recalled then
-    leases.renew(s, true)
+    renew_lease(s, true)
   end
   return own
 end
@@ -90,20 +91,21 @@ local function answer(s, id, record, kind, options, own)
   end
   if kind ~= TRIES and s.waiting >= s.max_waiting then
     -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
-    leases.renew(s, s.arrived)
+    renew_lease(s, s.arrived)
+    sweep(s)
   end
   local stays = kind ~= TRIES and s.waiting < s.max_waiting
   local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
   if not is_free and not stays then
     return refusal
   end
-  r.arrival = next_number(s)
+  r = new_request(s, id, next_number(s), options)
   local waits = QUEUED .. r.arrival
   own[id], s.alive[s.client] = waits, true
   enqueue(s, r)
   serve(s, own)
   if own[id] == waits and not stays then
-    queue.leave(s, r)
+    leave_queue(s, r)
     return refusal
   end
   s.arrived = s.arrived or own[id] == waits
@@ -113,11 +115,11 @@ end
 -- Whether it holds a ticket for the id, or a permit is free for it once expired tickets and the
 -- requests of dead clients are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
-  local s = open(tickets, info, run, { id })
+  local s = open(tickets, info, run)
   s.is_trial, s.asks = true, true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
-  s.is_trial, s.turn, s.head = false, nil, nil
+  s.is_trial, s.turn = false, nil
   close(s, '')
   local r = { permits = 1, group = '' }
   return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
@@ -129,7 +131,7 @@ local function acquire(tickets, info, text, run)
   end
   local asked = parse(text)
   local ids = asked.ids
-  local s, verdicts, first = open(tickets, info, run, ids), {}, nil
+  local s, verdicts, waits = open(tickets, info, run), {}, false
   s.max_waiting = asked.max_waiting
   if run.late then
     return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
@@ -145,16 +147,16 @@ local function acquire(tickets, info, text, run)
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
   end
   if s.arrived then
-    leases.renew(s, true)
+    renew_lease(s, true)
   end
   for i, id in ipairs(ids) do
     verdicts[i] = own[id]
     if string.sub(own[id], 1, 1) == QUEUED then
-      first = first and own[first] <= own[id] and first or id
-      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress.of(s, id) or '')
+      waits = true
+      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress_of(s, id) or '')
     end
   end
-  return close(s, table.concat(verdicts, ';')) .. (first and ask_again.time(s, first) or '')
+  return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')
 end
 
 return acquire

@@ -25,7 +25,7 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   }
   read_rules(s, words, held)
   local named, named_cap = rules_to_write(s, rules)
-  if next(named) or named_cap or s.cap_is_over or pay_time(s, r, 0) > s.now or not has_room(s, r)
+  if next(named) or named_cap or s.cap_is_over or pay_time(s, r) > s.now or not has_room(s, r)
     or s.cap and held > 0 and redis.call('EXISTS', s.groups) == 0 then
     return nil
   end

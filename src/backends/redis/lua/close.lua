@@ -4,9 +4,10 @@
 -- The state is 'last limit', the last token or arrival (16 digits) and the limit of the last
 -- caller, and then a word for everything else that is in use, each behind a space. The first words
 -- keep a call from the usual paths, except from the paths of a plain queue: 'queue' while requests
--- wait; 'parked'; 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of
--- setLimit; and in a queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and
--- 'pace:…', see pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
+-- wait; 'parked:5', the fewest permits of a request for more than a limit that has shrunk;
+-- 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of setLimit; and in a
+-- queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and 'pace:…', see
+-- pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
 -- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
 -- gcra.lua; 'cap:…', see caps.lua.
 --
@@ -20,7 +21,7 @@
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
   if s.waiting > 0 then
-    state = state .. ' queue' .. (s.parks and ' parked' or '')
+    state = state .. ' queue' .. (s.parks and ' parked:' .. text_of(s.parks) or '')
   end
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
@@ -65,12 +66,10 @@ end
 -- The client of the head may know a later time, or none: a reply names the time to its caller
 -- alone.
 -- The client's lease lasts somewhat longer than the time that it knows.
-local function tell_turn(s)
-  local r = s.head
-  local time, is_other = math.max(math.ceil(pay_time(s, r, 0)), s.now), not s.asks or r.client ~= s.client
+local function tell_turn(s, r)
+  local time, is_other = math.max(math.ceil(pay_time(s, r)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
-  local latest = time + (order.counts(s) and AFTER_TURN_US or 0)
-  if s.turn and (not s.asks or s.moved and is_other) or knows > latest then
+  if s.turn and (not s.asks or s.moved and is_other) or knows > time + AFTER_TURN_US then
     tell(s.run.inbox, s.tickets, r.client, r.id .. ' at ' .. text_of(time))
   end
 end
@@ -84,10 +83,7 @@ local function close(s, body)
   if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
     return body
   end
-  write_free(s)
-  if next(s.times) then
-    order.end_if_plain(s)
-  end
+  sink_top(s)
   if s.pace then
     settle_pace(s)
   end
@@ -98,12 +94,13 @@ local function close(s, body)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
+    redis.call('DEL', s.queue, s.requests, s.clients)
   end
   renew(s)
   local own = publish(s)
-  if s.head then
-    tell_turn(s)
+  local head = s.waiting > 0 and next(s.meters) and next_request(s)
+  if head then
+    tell_turn(s, head)
   end
   return body .. '/' .. s.told .. '/' .. own .. '/'
 end

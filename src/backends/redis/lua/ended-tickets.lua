@@ -14,7 +14,7 @@ local function drop(s, ids)
       free(s, slots)
       if s.cap then
         count_group(s.groups, group, text_of(s.held - held))
-        order.unblock_group(s, group)
+        unblock_group(s, group)
       end
       add(fields, id, string.match(id, '~.*$') or id)
     end
@@ -25,23 +25,10 @@ local function drop(s, ids)
   return gone, total
 end
 
--- Drops expired tickets, 100 at a time. After 300 of them it stops, if enough permits are free for
--- the waiting requests and for the call: the next calls drop the others. Of the call's own ids it
--- drops all that have expired.
-local function purge(s, ids)
-  local wanted, total, found = s.waiting, 0, nil
-  for i = 1, #ids do
-    local _, permits = parts_of(ids[i])
-    wanted = wanted + permits
-  end
+-- Drops expired tickets.
+local function purge(s)
   repeat
-    found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '100')
+    local found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '1000')
     drop(s, found)
-    total = total + #found
-  until #found < 100 or total >= 300 and s.held + wanted <= s.limit
-  local scores, dead = #found == 100 and ids[1] and redis.call('ZMSCORE', s.tickets, unpack(ids)) or {}, {}
-  for i = 1, #scores do
-    dead[#dead + 1] = scores[i] and scores[i] + 0 <= s.now and ids[i] or nil
-  end
-  drop(s, dead)
+  until #found < 1000
 end

@@ -1,7 +1,7 @@
 -- Fragment of extend.lua: tickets of any semaphore.
 -- include: semaphore close
 local function renew_each(tickets, info, ids, tokens, run, has_token)
-  local s, verdicts = open(tickets, info, run, ids), {}
+  local s, verdicts = open(tickets, info, run), {}
   redis.call('HDEL', info, '')
   local records = redis.call('HMGET', info, unpack(ids))
   for i = 1, #ids do

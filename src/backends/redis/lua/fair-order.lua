@@ -7,40 +7,22 @@
 -- nothing is kept of a flow that does not wait. The tag of a head that would take its group above
 -- the cap is AT_CAP, behind all others, until a permit of the group comes back.
 --
--- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
--- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
--- a queue lasts: 1e12 permits. With a cap there is always an order.
--- include: lazy-tables keys records recount-slots caps gcra
--- lazy table: order
-function order.heads_of(s, priority)
-  return key_of(s.tickets, 'flows:' .. text_of(priority))
-end
-
-function order.flow_of(s, priority, group)
-  return priority == 0 and group == '' and s.queue or key_of(s.tickets, 'flow:' .. text_of(priority) .. ':' .. group)
-end
+-- `s.times` has the virtual time of each priority in which a flow waits; it is empty in a queue that
+-- has had requests without options alone: arrival is their order. Numbers stay exact enough for
+-- longer than a queue lasts: 1e12 permits. With a cap there is always an order.
+-- include: keys waiting-requests recount-slots caps gcra
 
 local function is_at_cap(tag)
   return tag + 0 >= AT_CAP
 end
 
--- A request with its flow, the heads of its priority, its name as a head, and its cost. Between
--- equal tags arrival decides.
-local function with_flow(s, r)
-  if r and not r.flow then
-    r.flow, r.heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
-    r.head, r.cost = r.arrival .. ' ' .. r.group, math.floor(r.permits * 1000000 / r.weight)
-  end
-  return r
-end
-
 -- The first request of a flow. `s.is_torn`: the keys disagree: a flow was lost, or has the id of a
 -- request that does not wait.
-function order.first_of(s, flow)
+local function first_of(s, flow)
   local id = redis.call('ZRANGE', flow, '0', '0')[1]
-  local r = id and request_of(id, redis.call('HGET', s.requests, id))
+  local r = id and request_of(s, id, redis.call('HGET', s.requests, id))
   s.is_torn = s.is_torn or id and not r
-  return with_flow(s, r)
+  return r
 end
 
 -- The first request of a flow becomes its head.
@@ -50,89 +32,60 @@ local function tag_head(s, r, start)
   redis.call('ZADD', r.heads, tag, r.head)
 end
 
--- A flow at the cap whose group may have room again.
-local function tag_again(s, priority, group)
-  local r = order.first_of(s, order.flow_of(s, priority, group))
-  local tag = r and redis.call('ZSCORE', r.heads, r.head)
-  if tag and is_at_cap(tag) then
-    tag_head(s, r, s.times[priority])
-  end
-end
-
 -- Permits of the group came back.
-function order.unblock_group(s, group)
-  for priority in pairs(s.times) do
-    tag_again(s, priority, group)
-  end
-end
-
-function order.unblock_all(s)
-  for priority in pairs(s.times) do
-    for _, head in ipairs(redis.call('ZRANGEBYSCORE', order.heads_of(s, priority), AT_CAP, '+inf')) do
-      tag_again(s, priority, string.match(head, ' (.*)$'))
+local function unblock_group(s, group)
+  for priority, time in pairs(s.times) do
+    local r = first_of(s, flow_of(s, priority, group))
+    local tag = r and redis.call('ZSCORE', r.heads, r.head)
+    if tag and is_at_cap(tag) then
+      tag_head(s, r, time)
     end
   end
 end
 
--- The names of the budgets that count.
-function order.budgets(s)
-  local names = {}
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
+-- A request joins its flow: before the head, if it was dropped and came earlier. A request that is
+-- in its flow stays there, and a head at the cap gets a tag if its group has room now.
+local function join_flow(s, r)
+  if r.flow ~= s.queue or s.cap or next(s.times) then
+    -- With the first request besides arrival an order begins.
+    local plain = not next(s.times) and first_of(s, s.queue)
+    if plain then
+      tag_head(s, plain, 0)
+    end
+    local head = first_of(s, r.flow)
+    if not head or r.arrival .. r.id <= head.arrival .. head.id then
+      local tag = head and redis.call('ZSCORE', r.heads, head.head)
+      redis.call('ZREM', r.heads, head and head.head or '')
+      tag_head(s, r, tag and not is_at_cap(tag) and tag - head.cost or s.times[r.priority] or 0)
+    end
   end
-  return names
+  redis.call('ZADD', r.flow, r.arrival, r.id)
+  s.touched[r.flow] = true
 end
 
--- Whether anything beside arrival decides which request is next, or when.
-function order.counts(s)
-  return s.parks or next(s.times) or next(s.meters) and order.budgets(s)[1]
-end
-
--- Begins an order beside that of arrival.
-local function begin_order(s)
-  local head = not next(s.times) and order.first_of(s, s.queue)
-  if head then
-    tag_head(s, head, 0)
+-- All requests join their flows, of whatever rule kept them from it until now.
+local function rejoin_all(s)
+  s.parks = nil
+  for _, r in ipairs(requests_of(s)) do
+    join_flow(s, r)
   end
 end
 
 -- The cap that counts from here on; nil: none.
-function order.use_cap(s, cap, till)
+local function use_cap(s, cap, till)
   local before = s.cap
   s.cap, s.cap_till = cap, till
-  if cap and not before then
+  if not cap ~= not before then
     recount(s)
-    begin_order(s)
-  elseif before and not cap then
-    redis.call('DEL', s.groups)
   end
-  if before and (not cap or cap > before) then
-    order.unblock_all(s)
-  end
-end
-
--- A request joins its flow: before the head, if it was dropped and came earlier.
-function order.join(s, r)
-  with_flow(s, r)
-  if r.flow ~= s.queue or s.cap then
-    begin_order(s)
-  end
-  local is_ordered = r.flow ~= s.queue or s.cap or next(s.times)
-  local head = is_ordered and order.first_of(s, r.flow)
-  -- An id that is in the flow already is left from requests that were lost.
-  s.is_torn = redis.call('ZADD', r.flow, r.arrival, r.id) == 0 or s.is_torn
-  s.touched[r.flow] = true
-  if is_ordered and (not head or r.arrival .. r.id < head.arrival .. head.id) then
-    local tag = head and redis.call('ZSCORE', r.heads, head.head)
-    redis.call('ZREM', r.heads, head and head.head or '')
-    tag_head(s, r, tag and not is_at_cap(tag) and tag - head.cost or s.times[r.priority] or 0)
+  if not (before and cap and cap <= before) then
+    rejoin_all(s)
   end
 end
 
 -- Leaves its flow, as its head or not.
-function order.leave(s, r, is_granted)
-  with_flow(s, r)
-  s.is_torn = redis.call('ZREM', r.flow, r.id) == 0 or s.is_torn
+local function leave_flow(s, r, is_granted)
+  redis.call('ZREM', r.flow, r.id)
   local time = s.times[r.priority]
   local tag = time and redis.call('ZSCORE', r.heads, r.head)
   if not tag then
@@ -141,7 +94,7 @@ function order.leave(s, r, is_granted)
   local start = is_at_cap(tag) and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
   redis.call('ZREM', r.heads, r.head)
-  local follower = order.first_of(s, r.flow)
+  local follower = first_of(s, r.flow)
   if follower then
     tag_head(s, follower, start)
   elseif redis.call('ZCARD', r.heads) == 0 then
@@ -149,44 +102,21 @@ function order.leave(s, r, is_granted)
   end
 end
 
--- The first head of a priority, unless all groups are at the cap. A head joins these if its group
--- is at the cap: the cap has shrunk, or a grant of another priority has filled the group.
+-- The first head of a priority, unless all groups are at the cap.
 local function first_head(s, priority)
-  local heads = order.heads_of(s, priority)
-  repeat
-    local found = redis.call('ZRANGE', heads, '0', '0', 'WITHSCORES')
-    local r = order.first_of(s, order.flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-    s.is_torn = s.is_torn or not r or r.head ~= found[1]
-    if s.is_torn or is_at_cap(found[2]) then
-      return nil
-    elseif has_room(s, r) then
-      return r
-    end
-    tag_head(s, r, 0)
-  until false
+  local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
+  local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+  s.is_torn = s.is_torn or not r or r.head ~= found[1]
+  return not s.is_torn and not is_at_cap(found[2]) and r or nil
 end
 
 -- The next request, if any has its turn.
-function order.first(s)
+local function next_request(s)
   for priority = 9, 0, -1 do
     local r = s.times[priority] and first_head(s, priority)
     if r or s.is_torn then
       return r
     end
   end
-  return not next(s.times) and order.first_of(s, s.queue) or nil
-end
-
--- Ends the order if the plain flow alone waits, at virtual time: the next order would begin alike.
-function order.end_if_plain(s)
-  local heads, time = order.heads_of(s, 0), s.times[0]
-  if not time or s.cap or next(s.times, next(s.times)) or redis.call('ZCARD', heads) > 1 then
-    return
-  end
-  local head = order.first_of(s, s.queue)
-  local tag = head and redis.call('ZSCORE', heads, head.head)
-  if tag and tag - head.cost == time then
-    redis.call('DEL', heads)
-    s.times = {}
-  end
+  return not next(s.times) and first_of(s, s.queue) or nil
 end

@@ -70,14 +70,13 @@ local function price_of(m, name, r)
 end
 
 -- The earliest time at which the rate and all budgets can pay for a request: a meter is full, or
--- has as much left. Of the rate `ahead` other permits are paid first.
-local function pay_time(s, r, ahead)
+-- has as much left.
+local function pay_time(s, r)
   local time = 0
   for name, m in pairs(s.meters) do
     local price = price_of(m, name, r)
     if price > 0 then
-      local all = price + (name == '' and ahead or 0)
-      time = math.max(time, math.max(m.tat, s.now) + (all - math.max(m.burst, price)) * m.interval)
+      time = math.max(time, math.max(m.tat, s.now) + math.min(price - m.burst, 0) * m.interval)
     end
   end
   return time

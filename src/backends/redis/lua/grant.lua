@@ -10,7 +10,7 @@ end
 -- The condition of every grant, besides its turn. `is_trial`: nothing is granted.
 local function fits(s, r)
   local has_slots = not s.is_trial and s.held + r.permits <= s.limit
-  return has_slots and (not next(s.meters) or pay_time(s, r, 0) <= s.now)
+  return has_slots and (not next(s.meters) or pay_time(s, r) <= s.now)
 end
 
 -- Gives a ticket on the lowest free slots.

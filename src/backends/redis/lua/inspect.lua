@@ -12,10 +12,10 @@
 -- Reply 'now|state|next cursor|next cursor|holders|waiters': 'id expiry slots token label group
 --       charged;…' and 'id lives tag arrival ttl label priority weight group costs;…', without what
 --       follows the labels where there is nothing of it. lives: 1 or 0. tag: of a head, see
---       fair-order.lua; p where the request is parked, else empty. state: see close.lua
+--       fair-order.lua, else empty. state: see close.lua
 -- Cost  O(page)
 
--- include: time keys records
+-- include: time keys waiting-requests
 local function page(command, key, cursor, line_of)
   local scanned, lines = cursor == '' and { '0', {} } or redis.call(command, key, cursor, 'COUNT', ARGV[3]), {}
   for i = 1, #scanned[2], 2 do
@@ -26,7 +26,7 @@ end
 
 local tickets, info, now = KEYS[1], KEYS[2], now_text + 0
 local state = redis.call('HGET', info, 'state') or ''
-local clients, parked = key_of(tickets, 'clients'), key_of(tickets, 'parked')
+local clients = key_of(tickets, 'clients')
 
 local held, cursor = page('ZSCAN', tickets, ARGV[1], function(id, expiry)
   local record = expiry + 0 > now and redis.call('HGET', info, id)
@@ -34,15 +34,12 @@ local held, cursor = page('ZSCAN', tickets, ARGV[1], function(id, expiry)
 end)
 
 local function tag_of(id, record)
-  if redis.call('ZSCORE', parked, id) then
-    return 'p'
-  end
-  local r = request_of(id, record)
-  local tag = redis.call('ZSCORE', key_of(tickets, 'flows:' .. text_of(r.priority)), r.arrival .. ' ' .. r.group)
+  local r = request_of({ tickets = tickets }, id, record)
+  local tag = redis.call('ZSCORE', r.heads, r.head)
   return tag and tag + 0 < AT_CAP and string.format('%d', tag) or ''
 end
 
-local is_plain = not string.find(state, ' %d:') and not string.find(state, ' parked')
+local is_plain = not string.find(state, ' %d:')
 local waiting, next_cursor = page('HSCAN', key_of(tickets, 'requests'), ARGV[2], function(id, record)
   local lease = redis.call('ZSCORE', clients, string.match(id, '^[^.]+'))
   local lives = lease and lease + 0 > now and ' 1 ' or ' 0 '

@@ -10,10 +10,8 @@ local function settle_pace(s)
   elseif s.served > 0 then
     local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
     local between = math.max(0, s.now - last) / s.served
-    for _ = 1, s.served do
-      grants = math.min(grants + 1, 32)
-      mean = mean + (between - mean) / grants
-    end
+    grants = math.min(grants + s.served, 32)
+    mean = mean + (between - mean) * math.min(s.served / grants, 1)
     s.pace = string.format('%d,%d,%d', s.now, math.floor(mean), grants)
   end
 end

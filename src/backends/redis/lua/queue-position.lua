@@ -1,23 +1,21 @@
 -- Fragment of acquire-slow.lua: the position of a request, and the wait that it may expect.
--- include: lazy-tables records fair-order
--- lazy table: progress
+-- include: records fair-order
 
 -- How many groups of a priority take turns.
 local function led_in(s, priority)
-  return redis.call('ZCOUNT', order.heads_of(s, priority), '-inf', '(AT_CAP')
+  return redis.call('ZCOUNT', heads_of(s, priority), '-inf', '(AT_CAP')
 end
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
 local function position_of(s, id)
-  local r = request_of(id, redis.call('HGET', s.requests, id))
-  local flow, heads = order.flow_of(s, r.priority, r.group), order.heads_of(s, r.priority)
-  local turns = redis.call('ZRANK', flow, id)
+  local r = request_of(s, id, redis.call('HGET', s.requests, id))
+  local turns = redis.call('ZRANK', r.flow, id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
   local led = led_in(s, r.priority)
-  local before = math.min(led, redis.call('ZRANK', heads, order.first_of(s, flow).head) or led)
+  local before = math.min(led, redis.call('ZRANK', r.heads, first_of(s, r.flow).head) or led)
   for priority in pairs(s.times) do
     before = before + (priority > r.priority and led_in(s, priority) or 0)
   end
@@ -26,7 +24,7 @@ local function position_of(s, id)
 end
 
 -- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
-function progress.of(s, id)
+local function progress_of(s, id)
   if not s.pace then
     s.pace, s.served = text_of(s.now) .. ',0,0', 0
   end

@@ -25,17 +25,3 @@ end
 local function ticket_of(record)
   return string.match(record or '', '^(([%d,-]+) (%d+)) %S* ?(%S*) ?(%S*)$')
 end
-
--- Nil unless it is a request's record.
-local function request_of(id, record)
-  local arrival, life, label, priority, weight, group, costs =
-    string.match(record or '', '^(%d*) (%d+) (%S*) ?(%d?) ?(%d*) ?(%S*) ?(%S*)$')
-  if not arrival then
-    return nil
-  end
-  local client, permits = parts_of(id)
-  return {
-    id = id, arrival = arrival, life = life + 0, label = label, client = client, permits = permits, group = group,
-    priority = (tonumber(priority) or 0), weight = weight == '' and '1' or weight, costs = costs,
-  }
-end

@@ -1,7 +1,7 @@
 -- Fragment of release.lua: tickets and requests of any semaphore.
 -- include: semaphore settle-spent close
 local function give_back(tickets, info, ids, run, spent)
-  local s, verdicts = open(tickets, info, run, ids), {}
+  local s, verdicts = open(tickets, info, run), {}
   local gone, dropped = drop(s, ids)
   local records = s.waiting > 0 and dropped < #ids and redis.call('HMGET', s.requests, unpack(ids)) or {}
   for i, id in ipairs(ids) do
@@ -9,7 +9,7 @@ local function give_back(tickets, info, ids, run, spent)
     if gone[id] and spent then
       settle(s, string.match(gone[id], '[^ ]*$'), spent[i])
     elseif records[i] then
-      queue.leave(s, request_of(id, records[i]))
+      leave_queue(s, request_of(s, id, records[i]))
     end
   end
   return close(s, table.concat(verdicts))

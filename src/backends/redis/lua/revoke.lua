@@ -14,7 +14,7 @@
 
 -- include: time semaphore close
 local tickets, id, revoked = KEYS[1], ARGV[3], key_of(KEYS[1], 'revoked:' .. ARGV[3])
-local s = open(tickets, KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
+local s = open(tickets, KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
 if dropped > 0 then

@@ -9,7 +9,6 @@
 --           'priority weight group costs' where it has options
 -- queue     sorted set: ids of the requests without options -> arrival
 -- clients   sorted set: a client that waits -> the end of its lease; '.': see waiter-leases.lua
--- parked    sorted set: ids of requests for more than a limit that has shrunk -> permits
 -- flows:9 … flows:0, flow:…   sorted sets, see fair-order.lua
 -- groups    hash: a group -> how many permits it holds; with a cap, see caps.lua
 --
@@ -33,32 +32,32 @@ local function read_state(s)
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
   s.waiting, s.held = redis.call('HLEN', s.requests), (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
-  s.waits, s.parks, s.pace = known.queue, known.parked, known.pace
+  s.waits, s.parks, s.pace = known.queue, tonumber(known.parked), known.pace
 end
 
--- A semaphore as the call finds it. `ids`: the ids that the call names.
-local function open(tickets, info, run, ids)
+-- A semaphore as the call finds it.
+local function open(tickets, info, run)
   local base = key_of(tickets, '')
   -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
-    clients = base .. 'clients', parked = base .. 'parked', groups = base .. 'groups',
+    clients = base .. 'clients', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, freed = {}, grants = {},
+    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, grants = {},
     state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
   }
   read_state(s)
   if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
-    rebuild.lost_keys(s)
+    rebuild_lost_keys(s)
   end
   if s.cap_is_over then
-    order.use_cap(s, nil)
+    use_cap(s, nil)
   end
   s.own = s.own ~= '0' and s.own or s.configured == '' and '1' or s.configured
   s.limit = (s.stored == '' and s.own or s.stored) + 0
-  s.waited = s.waiting > 0
+  s.waited = s.waited or s.waiting > 0
   if s.count > 0 then
-    purge(s, ids)
+    purge(s)
   end
   if s.stored ~= '' then
     s.told = s.stored ~= s.own and STORED .. s.stored or ''
@@ -66,9 +65,4 @@ local function open(tickets, info, run, ids)
     s.told = OTHER .. s.configured
   end
   return s
-end
-
--- Returns the first request that does not fit.
-local function serve(s, own)
-  return s.waiting > 0 and queue.serve(s, own) or nil
 end

@@ -2,11 +2,10 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- include: lazy-tables grant fair-order lost-keys
--- lazy table: queue
+-- include: grant fair-order lost-keys
 
 -- With its lease all requests of a client count.
-function queue.is_alive(s, client)
+local function is_alive(s, client)
   if s.alive[client] == nil then
     local lease = redis.call('ZSCORE', s.clients, client)
     s.alive[client] = lease and lease + 0 > s.now
@@ -14,11 +13,19 @@ function queue.is_alive(s, client)
   return s.alive[client]
 end
 
-function queue.leave(s, r, is_granted)
+local function leave_queue(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
   s.waiting = s.waiting - 1
-  if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
-    order.leave(s, r, is_granted)
+  leave_flow(s, r, is_granted)
+end
+
+-- If leases are over, drops the requests of dead clients, so that the others can be counted.
+local function sweep(s)
+  local is_over = redis.call('ZREMRANGEBYSCORE', s.clients, '-inf', text_of(s.now)) > 0
+  for _, r in ipairs(is_over and requests_of(s) or {}) do
+    if not is_alive(s, r.client) then
+      leave_queue(s, r)
+    end
   end
 end
 
@@ -36,52 +43,39 @@ local function give(s, r, own)
   table.insert(s.grants[r.client], line)
 end
 
-local function park(s, r)
-  order.leave(s, r)
-  redis.call('ZADD', s.parked, text_of(r.permits), r.id)
-  s.parks, s.touched[s.parked] = true, true
-end
-
--- Requests for more than the limit come back once the limit has grown, the smallest first. A
--- request of a dead client leaves at its turn.
-local function unpark(s)
-  while s.parks do
-    local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
-    local r = request_of(id, redis.call('HGET', s.requests, id or ''))
-    s.parks = r and true
-    if not r or r.permits > s.limit and queue.is_alive(s, r.client) then
-      return
-    end
-    redis.call('ZREM', s.parked, id)
-    s.moved = true
-    order.join(s, r)
+-- Returns the first that does not fit. `s.turn`: that, if the rate or a budget alone holds it back.
+local function serve(s, own)
+  if s.parks then
+    sweep(s)
   end
-end
-
--- Returns the first that does not fit. `s.turn`: the rate alone holds it back; `s.head`: it waits,
--- for whatever, where there is a rate or a budget.
-function queue.serve(s, own)
-  unpark(s)
-  s.turn, s.head = nil, nil
+  if s.parks and s.parks <= s.limit then
+    s.moved = true
+    rejoin_all(s)
+  end
+  s.turn = nil
   while s.is_torn or s.waiting > 0 and s.held < s.limit do
-    local r = order.first(s)
+    local r = next_request(s)
     if s.is_torn then
-      rebuild.queue(s)
+      rebuild_queue(s)
     elseif not r then
       return nil
-    elseif not queue.is_alive(s, r.client) then
+    elseif not has_room(s, r) then
+      -- The cap has shrunk, or a grant of another priority has filled the group.
+      tag_head(s, r, 0)
+    elseif not is_alive(s, r.client) then
       s.moved = true
-      queue.leave(s, r)
+      leave_queue(s, r)
     elseif r.permits > s.limit then
-      park(s, r)
+      -- It waits aside, in no flow, until the limit has grown.
+      leave_flow(s, r)
+      s.parks = math.min(s.parks or r.permits, r.permits)
     elseif not fits(s, r) then
-      s.turn, s.head = s.held + r.permits <= s.limit and r, next(s.meters) and r
+      s.turn = s.held + r.permits <= s.limit and r
       return r
     else
-      s.moved = s.moved or order.counts(s)
+      s.moved = true
       give(s, r, own)
-      queue.leave(s, r, true)
+      leave_queue(s, r, true)
     end
   end
-  s.head = s.waiting > 0 and next(s.meters) and order.first(s) or nil
 end

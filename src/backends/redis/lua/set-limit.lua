@@ -13,12 +13,13 @@
 --       5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
 --       limit if it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
--- Cost  O(log n) for each expired ticket and grant
+-- Cost  O(log n) for each expired ticket and grant; O(waiting requests) if the limit has grown for
+--       requests that waited aside
 
 -- include: time semaphore close
 local limit, id, verdict = ARGV[3], ARGV[4], ''
 local change, late = key_of(KEYS[1], 'change:' .. id), ARGV[5] ~= '' and now_text > ARGV[5]
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 
 -- The limit to store, or nil, and the verdict.
 local function change_by(delta)

@@ -13,18 +13,27 @@
 --       4 the new terms, see gcra.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
 --       if another was refused; else ''
--- Cost  O(log n) for each expired ticket and grant; of a first cap O(tickets), and
---       O(flows) at the cap
+-- Cost  O(log n) for each expired ticket and grant; of a first cap, or none, O(tickets), and
+--       of a higher cap O(waiting requests)
 
 -- include: time semaphore rate close
+-- The names of the budgets that count.
+local function budgets_of(s)
+  local names = {}
+  for name, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and name ~= '' and name or nil
+  end
+  return names
+end
+
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, full = string.match(what, '^budget:(.*)$'), nil
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 if not late and what == 'cap' then
   s.no_cap = terms == 'none'
-  order.use_cap(s, tonumber(terms), '')
+  use_cap(s, tonumber(terms), '')
 elseif not late then
-  local names, known = order.budgets(s), s.meters[budget]
+  local names, known = budgets_of(s), s.meters[budget]
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then
