@@ -11,11 +11,14 @@ import { isAlive } from './serve.js';
 
 export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id, i) => {
-    const [ticket, costs, r] = [drop(s, id), spent?.[i], s.keys.requests.get(id)];
+    const [ticket, costs] = [drop(s, id), spent?.[i]];
+    const r = s.waiting > 0 ? s.keys.requests.get(id) : undefined;
     if (ticket !== undefined && costs !== undefined) settlePrice(s, ticket.charged, costs);
     if (r !== undefined) leave(s, r);
     return ticket !== undefined;
   });
+  // V8 links each table that a map outgrows to the next, which would keep old tickets.
+  if (ids.length >= s.keys.tickets.size) s.keys.tickets = new Map(s.keys.tickets);
   return { released };
 });
 

@@ -21,14 +21,9 @@ export interface Ticket extends Heaped {
 /** Never written to. */
 const NO_GRANTS: port.PushedGrant[] = [];
 
-/** After how many dropped tickets a new map replaces theirs, beside twice the tickets that stay. */
-const MOST_DROPPED = 100;
-
 /** Tickets and requests. */
 class Keys {
   tickets: Map<string, Ticket> = new Map();
-  /** How many tickets were dropped since that map was made. */
-  dropped = 0;
   readonly expiries: Heap<Ticket> = new Heap((a, b) => a.expiresAt < b.expiresAt);
   readonly slots: Slots = new Slots();
   /** The ids that adopted tickets have now, by their first. */
@@ -175,11 +170,6 @@ export function drop(s: Semaphore, id: string): Ticket | undefined {
   slots.free(ticket.slots);
   freeGroup(s, ticket.group, ticket.slots.length);
   if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
-  // V8 links each table that a map outgrows to the next, which would keep old tickets.
-  s.keys.dropped += 1;
-  if (s.keys.dropped < 2 * tickets.size + MOST_DROPPED) return ticket;
-  s.keys.tickets = new Map(tickets);
-  s.keys.dropped = 0;
   return ticket;
 }
 
