@@ -37,17 +37,17 @@ export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, cal
 
 export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
   const { id, newId } = call;
-  const { tickets, adopted } = s.keys;
+  const { tickets } = s.keys;
   const [late, origin] = [isLate(s, call), firstId(id)];
+  const adopted = [...tickets.keys()].findLast((one) => one.endsWith(`~${origin}`));
   // A second run finds the new id.
-  const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
+  const ids = late ? [] : [newId, id, adopted ?? origin];
   const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
   if (found === undefined) return { ticket: undefined, late };
   const before = found.id;
   if (before !== newId) {
     tickets.delete(before);
     tickets.set(newId, found);
-    adopted.set(origin, newId);
     found.id = newId;
     found.label = call.label;
     found.fencingToken = nextNumber(s);

@@ -1,6 +1,5 @@
 import type * as port from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
-import { firstId } from '../ticket-id.js';
 import { Slots } from './slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
@@ -26,8 +25,6 @@ class Keys {
   tickets: Map<string, Ticket> = new Map();
   readonly expiries: Heap<Ticket> = new Heap((a, b) => a.expiresAt < b.expiresAt);
   readonly slots: Slots = new Slots();
-  /** The ids that adopted tickets have now, by their first. */
-  readonly adopted: Map<string, string> = new Map();
   /** The requests that wait. */
   readonly requests: Map<string, Waiting> = new Map();
   /** Until when the requests of each client count. */
@@ -48,8 +45,8 @@ class Keys {
 /**
  * One semaphore in the memory of this process, as the scripts have it: functions of the same names
  * in the same order, at the same cost, O(log n) for each request, ticket and grant, but for the
- * search of `Slots`. Tokens, arrivals, rates and caps are in microseconds, all other times in
- * milliseconds.
+ * searches of `Slots` and of `adopt`. Tokens, arrivals, rates and caps are in microseconds, all
+ * other times in milliseconds.
  */
 export class Semaphore {
   readonly key: port.SemaphoreKey;
@@ -162,14 +159,13 @@ export function purge(s: Semaphore): void {
 
 /** Gives a ticket back, if there is such a ticket. */
 export function drop(s: Semaphore, id: string): Ticket | undefined {
-  const { tickets, expiries, slots, adopted } = s.keys;
+  const { tickets, expiries, slots } = s.keys;
   const ticket = tickets.get(id);
   if (ticket === undefined) return undefined;
   tickets.delete(id);
   expiries.remove(ticket);
   slots.free(ticket.slots);
   freeGroup(s, ticket.group, ticket.slots.length);
-  if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
   return ticket;
 }
 
