@@ -17,9 +17,6 @@ export interface Ticket extends Heaped {
   expiresAt: number;
 }
 
-/** Never written to. */
-const NO_GRANTS: port.PushedGrant[] = [];
-
 /** Tickets and requests. */
 class Keys {
   tickets: Map<string, Ticket> = new Map();
@@ -87,7 +84,7 @@ export class Semaphore {
   arrived = false;
   /** How many waiting requests were granted, and those of the caller that it does not ask for. */
   served = 0;
-  grants: port.PushedGrant[] = NO_GRANTS;
+  grants: port.PushedGrant[] = [];
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
@@ -132,7 +129,7 @@ export function open(s: Semaphore, call: port.Call): void {
   s.asked = s.arriving = undefined;
   s.recalled = s.arrived = s.moved = false;
   s.served = 0;
-  s.grants = NO_GRANTS;
+  s.grants = [];
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);
   purge(s);

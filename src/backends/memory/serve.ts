@@ -38,8 +38,7 @@ function give(s: Semaphore, r: Waiting): void {
   if (isOwn) return;
   const { id, fencingToken, slots, expiresAt } = ticket;
   const granted = { id, fencingToken, slots: [...slots], expiresAt };
-  if (client === s.client && s.grants.length === 0) s.grants = [granted];
-  else if (client === s.client) s.grants.push(granted);
+  if (client === s.client) s.grants.push(granted);
   else s.server.tell(client, (to) => to.onGrants([granted], s.key.name));
 }
 
