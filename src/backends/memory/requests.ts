@@ -10,22 +10,19 @@ import { fits, grant, isAlive, serve } from './serve.js';
 type Asked = port.TicketRequest;
 
 /**
- * Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. A
- * caller with a bound drops dead clients' requests as well, to count the others.
+ * Renews the client's lease, if it still has a lease or `isSure`. A caller with a bound drops the
+ * requests of dead clients, to count the others.
  */
 function renewLease(s: Semaphore, isSure: boolean): void {
-  const { clients } = s.keys;
+  const { clients, requests } = s.keys;
   s.arriving = undefined;
-  for (const [client, until] of clients) {
-    if (until > s.now) continue;
-    clients.delete(client);
-    s.isUnswept = true;
-  }
-  const [known, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
-  if ((isSure || known !== undefined) && (known ?? 0) < until) clients.set(s.client, until);
-  if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
-  s.isUnswept = false;
-  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
+  const [known = 0, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
+  if ((isSure || known > s.now) && known < until) clients.set(s.client, until);
+  if (s.asked?.maxWaiting === undefined) return;
+  const dead = [...clients].filter(([, end]) => end <= s.now);
+  for (const [client] of dead) clients.delete(client);
+  if (dead.length === 0) return;
+  for (const r of requests.values()) if (!isAlive(s, r)) leave(s, r);
 }
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old turn. */

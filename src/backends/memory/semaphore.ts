@@ -49,8 +49,6 @@ export class Semaphore {
   readonly key: port.SemaphoreKey;
   readonly server: Server;
   #keys: Keys | undefined = undefined;
-  /** Leases were over since the requests of dead clients were last dropped. */
-  isUnswept = false;
   /** The limit of the last caller; 0 before the first call. */
   configured = 0;
   /** The limit that `setLimit` stored. */
