@@ -77,7 +77,6 @@ const CHANGE_LIFE_MS = 60_000;
 /** Undefined: no limit is stored. */
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
-  s.keptUntil = Infinity;
   s.notice = noticeOf(s);
   s.limit = limit ?? (s.configured || s.own);
 }
@@ -124,19 +123,17 @@ export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = w
 
 /** The limit that a change made, or 0 of a ticket that was revoked. */
 function remembered({ memories, now }: Semaphore, id: string): number | undefined {
-  const [value, until = now] = memories?.get(id) ?? [];
+  const [value, until = now] = memories.get(id) ?? [];
   return until > now ? value : undefined;
 }
 
 /** The oldest that count no more are forgotten. */
 function remember(s: Semaphore, id: string, value: number, until: number): void {
-  s.memories ??= new Map();
   for (const [other, [, end]] of s.memories) {
     if (end > s.now) break;
     s.memories.delete(other);
   }
   s.memories.set(id, [value, until]);
-  s.keptUntil = Math.max(s.keptUntil, until);
 }
 
 /** The tickets and requests of a semaphore. Drops expired tickets, and changes nothing else. */

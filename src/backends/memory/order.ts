@@ -96,7 +96,6 @@ export function useCap(s: Semaphore, cap: number, until: number): void {
   const plain = isOrdered(s) ? undefined : keys.flows.get(PLAIN);
   s.cap = cap;
   s.capUntil = until;
-  s.keptUntil = Math.max(s.keptUntil, until / 1000);
   if (before === Infinity) {
     keys.groups.clear();
     for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);

@@ -1,5 +1,6 @@
 import type * as port from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
 import { Slots } from './slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
@@ -54,15 +55,13 @@ export class Semaphore {
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
   /** The rate and the budgets. */
-  readonly meters: Meter[] = [];
+  meters: Meter[] = [];
   /** How many permits each group may hold at once, and until when; Infinity: it is stored. */
   cap: number = Infinity;
   capUntil = 0;
   pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
-  memories: Map<string, readonly [number, number]> | undefined = undefined;
-  /** Until when any of these values, the rules and what was used of them may count. */
-  keptUntil: number = -Infinity;
+  readonly memories: Map<string, readonly [number, number]> = new Map();
   /** The last call, or the latest end of a ticket, or of what was used of a rate or a budget. */
   lastUse: number = -Infinity;
 
@@ -150,6 +149,15 @@ export function purge(s: Semaphore): void {
     if (lowest === undefined || lowest.expiresAt > s.now) return;
     drop(s, lowest.id);
   }
+}
+
+/** Whether nothing of it counts any more. */
+export function isOver(s: Semaphore): boolean {
+  purge(s);
+  readMeters(s);
+  const isRuled = s.stored !== undefined || s.meters.length > 0 || s.capUntil > s.time;
+  const isKept = isRuled || [...s.memories.values()].some(([, until]) => until > s.now);
+  return s.now >= s.lastUse + KEYS_LIFE_MS || !(s.isBusy || isKept);
 }
 
 /** Gives a ticket back, if there is such a ticket. */

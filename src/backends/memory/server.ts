@@ -3,7 +3,7 @@ import { microseconds } from '../gcra.js';
 import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
-import { purge, Semaphore } from './semaphore.js';
+import { isOver, Semaphore } from './semaphore.js';
 
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
 const MOST_IDLE = 1000;
@@ -65,7 +65,7 @@ export class Server {
   /** The names of the semaphores that would be missed. */
   namesOf(prefix: string): string[] {
     const own = [...this.semaphores.values()].filter(({ key }) => key.prefix === prefix);
-    return own.filter((semaphore) => endOf(semaphore) > this.now).map(({ key }) => key.name);
+    return own.filter((semaphore) => !isOver(semaphore)).map(({ key }) => key.name);
   }
 
   listen(client: string, listener: GrantListener): Listening {
@@ -84,15 +84,8 @@ export class Server {
 
   /** Drops a semaphore of which nothing counts any more. Returns whether it has. */
   #tidy(semaphore: Semaphore): boolean {
-    const isOver = endOf(semaphore) <= this.now;
+    const isGone = isOver(semaphore);
     if (!semaphore.isBusy) semaphore.rest();
-    return isOver && this.semaphores.delete(mapKeyOf(semaphore.key));
+    return isGone && this.semaphores.delete(mapKeyOf(semaphore.key));
   }
-}
-
-/** Until when something of it counts, if it is not called. */
-function endOf(semaphore: Semaphore): number {
-  purge(semaphore);
-  const forgotten = semaphore.lastUse + KEYS_LIFE_MS;
-  return semaphore.isBusy ? forgotten : Math.min(forgotten, semaphore.keptUntil);
 }
