@@ -141,10 +141,7 @@ export class MemoryBackend implements port.Backend {
 
   #on<C extends Keyed, R>(call: C, act: Act<C, R>): R {
     this.#inARow += (call.requests ?? call.ids)?.length ?? 1;
-    const semaphore = this.#server.find(call.key);
-    const reply = act(semaphore, call);
-    this.#server.settle(semaphore);
-    return reply;
+    return act(this.#server.find(call.key), call);
   }
 
   #reply<R>(reply: R): Promise<R> {

@@ -46,7 +46,7 @@ describe('memory backend', () => {
     expect((await backend.inspect(keyOf('jobs'))).held).to.equal(0);
   });
 
-  // The backend forgets names as new names are used.
+  // The backend forgets names as names are used.
   it('forgets names with expired tickets, an old limit or no tickets, all but 1000', async () => {
     for (const [use, life] of [
       [(name: string) => take(name, 1000), 1000],
@@ -57,16 +57,17 @@ describe('memory backend', () => {
       await take('live', 2 * DAY);
       clock.stall(life - 1);
       await each('new', (name) => backend.inspect(keyOf(name)));
-      expect(backend.size).to.equal(3001);
+      expect((await backend.listNames('p')).names).to.have.lengthOf(3001);
       clock.stall(1);
       expect((await backend.listNames('p')).names).to.have.lengthOf(1);
       await each('other', (name) => backend.inspect(keyOf(name)));
-      expect(backend.size).to.equal(1000);
+      expect(backend.size).to.be.within(1000, 1050);
       expect(await backend.inspect(keyOf('live'))).to.include({ held: 1 });
     }
     const names: string[] = [];
     await each('held', (name) => take(name, names.push(name) && 60_000));
     await backend.release(names.map((name) => ({ ...keyOf(name), client: 'a', ids: ['a.1'] })));
+    for (let i = 0; i < 2000; i += 1) await backend.inspect(keyOf('live'));
     expect(backend.size).to.equal(1000);
   });
 
@@ -116,7 +117,7 @@ describe('memory backend', () => {
     expect(await keyed.tryAcquire('key 2099')).to.equal(null);
     clock.stall(61_000);
     // Calls of a single name forget the others, without a timer.
-    for (let i = 0; i < 200; i += 1) await keyed.tryAcquire('key 1');
+    for (let i = 0; i < 1000; i += 1) await keyed.tryAcquire('key 1');
     expect(backend.size).to.be.at.most(1001);
     await keyed.close();
     expect(clock.timers).to.equal(0);
