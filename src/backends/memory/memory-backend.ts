@@ -39,9 +39,8 @@ export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   readonly #server: Server;
   #stripes: readonly Noted[] = [];
-  /** Requests and tickets in the calls since the event loop had its turn, at most. */
+  /** Requests and tickets in the calls since a reply waited. */
   #inARow = 0;
-  #turning: Promise<void> | undefined;
 
   constructor(options: MemoryBackendOptions = {}) {
     checkOptions(options, 'clock');
@@ -148,11 +147,7 @@ export class MemoryBackend implements port.Backend {
     if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
     // A server's replies come from the event loop, these replies do not: if each made its caller
     // call again, nothing else would ever run.
-    this.#turning ??= setImmediate();
-    return this.#turning.then(() => {
-      this.#inARow = 0;
-      this.#turning = undefined;
-      return reply;
-    });
+    this.#inARow = 0;
+    return setImmediate(reply);
   }
 }
