@@ -8,7 +8,7 @@ import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import * as script from './calls.js';
 import { acquire, isFree } from './requests.js';
-import type { Semaphore } from './semaphore.js';
+import { isOver, type Semaphore } from './semaphore.js';
 import { Server } from './server.js';
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
@@ -26,9 +26,6 @@ interface Keyed {
   readonly ids?: readonly unknown[];
 }
 
-/** The stripes that keyed mutexes of a name are used with, and until when that is remembered. */
-type Noted = readonly [mapKey: string, stripes: number, until: number];
-
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
 /**
@@ -38,7 +35,8 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   readonly #server: Server;
-  #stripes: readonly Noted[] = [];
+  /** The stripes of keyed mutexes, and until when these are remembered. */
+  readonly #stripes = new Map<string, { mapKey: string; stripes: number; until: number }>();
   /** Requests and tickets in the calls since a reply waited. */
   #inARow = 0;
 
@@ -112,16 +110,18 @@ export class MemoryBackend implements port.Backend {
 
   async listNames(prefix: string): Promise<port.NamePage> {
     this.#server.begin();
-    return { names: this.#server.namesOf(prefix), cursor: '' };
+    const missed = [...this.#server.semaphores.values()].filter((semaphore) => !isOver(semaphore));
+    const names = missed.flatMap(({ key }) => (key.prefix === prefix ? key.name : []));
+    return { names, cursor: '' };
   }
 
   async noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
     this.#server.begin();
-    const [own, { now }] = [mapKeyOf(key), this.#server];
-    const isOther = ([mapKey, number]: Noted): boolean => mapKey !== own || number !== stripes;
-    const others = this.#stripes.filter((noted) => noted[2] >= now && isOther(noted));
-    this.#stripes = [...others, [own, stripes, now + KEYS_LIFE_MS]];
-    return this.#stripes.flatMap(([mapKey, number]) => (mapKey === own ? number : []));
+    const [mapKey, { now }] = [mapKeyOf(key), this.#server];
+    this.#stripes.set(`${stripes} ${mapKey}`, { mapKey, stripes, until: now + KEYS_LIFE_MS });
+    for (const [note, { until }] of this.#stripes) if (until < now) this.#stripes.delete(note);
+    const own = [...this.#stripes.values()].filter((noted) => noted.mapKey === mapKey);
+    return own.map((noted) => noted.stripes);
   }
 
   listen(client: string, _prefix: string, listener: port.GrantListener): port.Listening {

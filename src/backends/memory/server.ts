@@ -45,12 +45,6 @@ export class Server {
     return semaphore;
   }
 
-  /** The names of the semaphores that would be missed. */
-  namesOf(prefix: string): string[] {
-    const own = [...this.semaphores.values()].filter(({ key }) => key.prefix === prefix);
-    return own.filter((semaphore) => !isOver(semaphore)).map(({ key }) => key.name);
-  }
-
   listen(client: string, listener: GrantListener): Listening {
     this.#inboxes.set(client, listener);
     this.tell(client, (to) => to === listener && listener.onHealth(true));
