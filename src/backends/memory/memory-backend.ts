@@ -20,6 +20,9 @@ export interface MemoryBackendOptions {
   readonly clock?: Clock | undefined;
 }
 
+type Method<Name extends keyof port.Backend> = NonNullable<port.Backend[Name]>;
+
+/** A call, and how many requests or tickets it names. */
 interface Keyed {
   readonly key: port.SemaphoreKey;
   readonly requests?: readonly unknown[];
@@ -39,6 +42,20 @@ export class MemoryBackend implements port.Backend {
   readonly #stripes = new Map<string, { mapKey: string; stripes: number; until: number }>();
   /** Requests and tickets in the calls since a reply waited. */
   #inARow = 0;
+  readonly acquire: Method<'acquire'> = this.#each(acquire);
+  readonly extend: Method<'extend'> = this.#each(script.renewEach);
+  readonly release: Method<'release'> = this.#each(script.giveBack);
+  readonly setLimit: Method<'setLimit'> = this.#alone(script.setLimit);
+  readonly setRate: Method<'setRate'> = this.#alone(script.setRate);
+  readonly setGroupLimit: Method<'setGroupLimit'> = this.#alone(script.setGroupLimit);
+  readonly addPermits: Method<'addPermits'> = this.#alone(script.addPermits);
+  readonly adopt: Method<'adopt'> = this.#alone(script.adopt);
+  readonly revoke: Method<'revoke'> = this.#alone(script.revoke);
+  readonly inspect: Method<'inspect'> = this.#alone(script.inspect);
+  readonly acquireTogether: Method<'acquireTogether'> = async (calls) => {
+    this.#server.begin();
+    return calls.every((call) => this.#on(call, isFree)) ? this.acquire(calls) : undefined;
+  };
 
   constructor(options: MemoryBackendOptions = {}) {
     checkOptions(options, 'clock');
@@ -52,60 +69,9 @@ export class MemoryBackend implements port.Backend {
   }
 
   /** See `Backend`. */
-  acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    return this.#each(calls, acquire);
-  }
-
-  async acquireTogether(
-    calls: readonly port.AcquireCall[],
-  ): Promise<readonly port.AcquireReply[] | undefined> {
-    this.#server.begin();
-    return calls.every((call) => this.#on(call, isFree)) ? this.acquire(calls) : undefined;
-  }
-
-  /** See `Backend`. */
-  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#each(calls, script.renewEach);
-  }
-
-  /** See `Backend`. */
-  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#each(calls, script.giveBack);
-  }
-
-  setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#one(call, script.setLimit);
-  }
-
-  setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setRate);
-  }
-
-  setGroupLimit(call: port.SetGroupLimitCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setGroupLimit);
-  }
-
-  addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#one(call, script.addPermits);
-  }
-
-  adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#one(call, script.adopt);
-  }
-
-  revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#one(call, script.revoke);
-  }
-
-  /** See `Backend`. */
-  inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#one(call, script.inspect);
-  }
-
-  /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
-    const calls = keys.map((key) => ({ key, limit: 0 }));
-    return this.#each(calls, (semaphore, call) => overviewOf(script.inspect(semaphore, call)));
+    const sumUp = this.#each((s, call: port.InspectCall) => overviewOf(script.inspect(s, call)));
+    return sumUp(keys.map((key) => ({ key, limit: 0 })));
   }
 
   async listNames(prefix: string): Promise<port.NamePage> {
@@ -128,14 +94,18 @@ export class MemoryBackend implements port.Backend {
     return this.#server.listen(client, listener);
   }
 
-  #one<C extends Keyed, R>(call: C, act: Act<C, R>): Promise<R> {
-    this.#server.begin();
-    return this.#reply(this.#on(call, act));
+  #alone<C extends Keyed, R>(act: Act<C, R>): (call: C) => Promise<R> {
+    return (call) => {
+      this.#server.begin();
+      return this.#reply(this.#on(call, act));
+    };
   }
 
-  #each<C extends Keyed, R>(calls: readonly C[], act: Act<C, R>): Promise<R[]> {
-    this.#server.begin();
-    return this.#reply(calls.map((call) => this.#on(call, act)));
+  #each<C extends Keyed, R>(act: Act<C, R>): (calls: readonly C[]) => Promise<readonly R[]> {
+    return (calls) => {
+      this.#server.begin();
+      return this.#reply(calls.map((call) => this.#on(call, act)));
+    };
   }
 
   #on<C extends Keyed, R>(call: C, act: Act<C, R>): R {
