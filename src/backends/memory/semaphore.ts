@@ -49,7 +49,7 @@ class Keys {
 export class Semaphore {
   readonly key: port.SemaphoreKey;
   readonly server: Server;
-  #keys: Keys | undefined = undefined;
+  readonly keys: Keys = new Keys();
   /** The limit of the last caller; 0 before the first call. */
   configured = 0;
   /** The limit that `setLimit` stored. */
@@ -101,22 +101,13 @@ export class Semaphore {
     return this.server.time;
   }
 
-  get keys(): Keys {
-    return (this.#keys ??= new Keys());
-  }
-
-  /** Drops the empty collections of tickets and requests. */
-  rest(): void {
-    this.#keys = this.asked = this.turn = undefined;
-  }
-
   /** How many requests wait. */
   get waiting(): number {
-    return this.#keys?.requests.size ?? 0;
+    return this.keys.requests.size;
   }
 
   get isBusy(): boolean {
-    return this.#keys !== undefined && this.#keys.tickets.size + this.waiting > 0;
+    return this.keys.tickets.size + this.waiting > 0;
   }
 }
 
@@ -144,10 +135,9 @@ export function noticeOf({ stored, own }: Semaphore): Semaphore['notice'] {
 
 /** Drops expired tickets. */
 export function purge(s: Semaphore): void {
-  while (s.isBusy) {
-    const { lowest } = s.keys.expiries;
-    if (lowest === undefined || lowest.expiresAt > s.now) return;
-    drop(s, lowest.id);
+  const { expiries } = s.keys;
+  for (let next = expiries.lowest; next && next.expiresAt <= s.now; next = expiries.lowest) {
+    drop(s, next.id);
   }
 }
 

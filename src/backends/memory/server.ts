@@ -68,7 +68,6 @@ export class Server {
       const { value } = this.#round.next();
       if (value === undefined) this.#round = this.semaphores.values();
       else if (isOver(value)) this.semaphores.delete(mapKeyOf(value.key));
-      else if (!value.isBusy) value.rest();
     }
   }
 }
