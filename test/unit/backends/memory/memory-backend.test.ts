@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { KeyedSemaphore } from '../../../../src/index.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
+import { acquire } from '../../../../src/backends/memory/requests.js';
+import { Server } from '../../../../src/backends/memory/server.js';
 import { only } from '../../../support/only.js';
 
 const DAY = 86_400_000;
@@ -109,6 +111,26 @@ describe('memory backend', () => {
     expect(backend.size).to.be.at.most(1001);
     await keyed.close();
     expect(clock.timers).to.equal(0);
+  });
+
+  it('forgets a budget that no caller names, once its units and the tickets are back', () => {
+    const server = new Server(clock);
+    const semaphore = server.find(keyOf('jobs').key);
+    const metersOf = (budget: string, ttl: number): string[] => {
+      const asked = requests.map((one) => ({ ...one, id: `a.${budget}`, cost: { [budget]: 1 } }));
+      const budgets = { [budget]: { permits: 1, per: 90_000, burst: 1 } };
+      const call = { ...keyOf('jobs'), limit: 9, ...caller, ttl, label: '', requests: asked };
+      server.begin();
+      acquire(semaphore, { ...call, budgets });
+      return semaphore.meters.map(({ name }) => name);
+    };
+    expect(metersOf('x', 0)).to.deep.equal(['x']);
+    clock.stall(89_999);
+    expect(metersOf('y', 200_000)).to.deep.equal(['x', 'y']);
+    clock.stall(150_000);
+    expect(metersOf('z', 0)).to.deep.equal(['x', 'y', 'z']);
+    clock.stall(150_000);
+    expect(metersOf('x', 0)).to.deep.equal(['x']);
   });
 
   it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {
