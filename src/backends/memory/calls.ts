@@ -9,6 +9,9 @@ import { budgetsCounted, settlePrice, useMeter } from './rate.js';
 import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
 import { isAlive } from './serve.js';
 
+/** After how many releases new maps replace the old, beside the tickets and requests that stay. */
+const MOST_RELEASED = 100;
+
 export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id, i) => {
     const [ticket, costs] = [drop(s, id), spent?.[i]];
@@ -17,8 +20,14 @@ export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { 
     if (r !== undefined) leave(s, r);
     return ticket !== undefined;
   });
-  // V8 links each table that a map outgrows to the next, which would keep old tickets.
-  if (ids.length >= s.keys.tickets.size) s.keys.tickets = new Map(s.keys.tickets);
+  const { keys } = s;
+  keys.released += ids.length;
+  if (keys.released > keys.tickets.size + keys.requests.size + MOST_RELEASED) {
+    // V8 links each table that a map outgrows to the next, which would keep what was in it.
+    keys.tickets = new Map(keys.tickets);
+    keys.requests = new Map(keys.requests);
+    keys.released = 0;
+  }
   return { released };
 });
 

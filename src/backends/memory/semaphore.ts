@@ -21,10 +21,12 @@ export interface Ticket extends Heaped {
 /** Tickets and requests. */
 class Keys {
   tickets: Map<string, Ticket> = new Map();
+  /** Releases since the maps of tickets and requests were made. */
+  released = 0;
   readonly expiries: Heap<Ticket> = new Heap((a, b) => a.expiresAt < b.expiresAt);
   readonly slots: Slots = new Slots();
   /** The requests that wait. */
-  readonly requests: Map<string, Waiting> = new Map();
+  requests: Map<string, Waiting> = new Map();
   /** Until when the requests of each client count. */
   readonly clients: Map<string, number> = new Map();
   readonly flows: Map<string, Flow> = new Map();
