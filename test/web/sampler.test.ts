@@ -64,16 +64,17 @@ describe('the sampler', () => {
 
   it('says that the server is away also where no name is known', async () => {
     const { clock, backend, sampler } = onMemory();
-    const inspect = backend.inspect.bind(backend);
+    const { inspect } = backend;
     // As several masters, which have no list of names.
     Object.assign(backend, { listNames: undefined });
     const stop = sampler.watch(undefined, ignore);
     await clock.advance(1000);
     expect(sampler).to.include({ reachable: true, trouble: undefined });
-    backend.inspect = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    const refuse = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    Object.assign(backend, { inspect: refuse });
     await clock.advance(1000);
     expect(sampler).to.include({ reachable: false, trouble: 'connect ECONNREFUSED' });
-    backend.inspect = inspect;
+    Object.assign(backend, { inspect });
     await clock.advance(1000);
     expect(sampler).to.include({ reachable: true, trouble: undefined });
     expect(sampler.semaphores).to.deep.equal([]);

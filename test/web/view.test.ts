@@ -72,13 +72,16 @@ describe('the web view', () => {
 
   it('shows a queue of any length: its first requests and how many there are of each group', async () => {
     const { backend, view } = viewFixture({ names: ['long'] });
-    const inspect = backend.inspect.bind(backend);
+    const { inspect } = backend;
     const count = 20_000;
     const one = { id: 'c.0', permits: 1, priority: 1, weight: 1, waitingFor: 9, label: '' };
     const waiters = Array.from({ length: count }, (_, position) => {
       return { ...one, position, group: 'ab'.charAt(position % 2) };
     });
-    backend.inspect = async (call) => ({ ...(await inspect(call)), waiting: count, waiters });
+    const long: typeof inspect = async (call) => {
+      return { ...(await inspect(call)), waiting: count, waiters };
+    };
+    Object.assign(backend, { inspect: long });
     const { queue, groups } = await shown<Detail>(view, 'semaphore?name=long');
     expect(queue).to.have.length(5000);
     const half = { held: 0, waiting: count / 2, share: 0.5 };

@@ -9,13 +9,25 @@ import { budgetsCounted, settlePrice, useMeter } from './rate.js';
 import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
 import { isAlive, leaveQueue } from './serve.js';
 
+/** After how many releases new maps replace the old, beside the tickets and requests that stay. */
+const MOST_RELEASED = 100;
+
 export const giveBack: Whole<port.ReleaseCall, port.ReleaseReply> = whole((s, { ids, spent }) => {
   const released = ids.map((id, i) => {
-    const [ticket, costs, r] = [drop(s, id), spent?.[i], s.keys.requests.get(id)];
+    const [ticket, costs] = [drop(s, id), spent?.[i]];
+    const r = s.waiting > 0 ? s.keys.requests.get(id) : undefined;
     if (ticket !== undefined && costs !== undefined) settlePrice(s, ticket.charged, costs);
     if (r !== undefined) leaveQueue(s, r);
     return ticket !== undefined;
   });
+  const { keys } = s;
+  keys.released += ids.length;
+  if (keys.released > keys.tickets.size + keys.requests.size + MOST_RELEASED) {
+    // V8 links each table that a map outgrows to the next, which would keep what was in it.
+    keys.tickets = new Map(keys.tickets);
+    keys.requests = new Map(keys.requests);
+    keys.released = 0;
+  }
   return { released };
 });
 
@@ -34,15 +46,14 @@ export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, cal
 
 export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
   const { newId } = call;
-  const { tickets, adopted } = s.keys;
+  const { tickets } = s.keys;
   const [late, origin] = [isLate(s, call), firstId(newId)];
-  const before = adopted.get(origin) ?? origin;
+  const before = [...tickets.keys()].findLast((id) => id.endsWith(`~${origin}`)) ?? origin;
   const found = late ? undefined : tickets.get(before);
   if (found === undefined) return { ticket: undefined, late };
   if (before !== newId) {
     tickets.delete(before);
     tickets.set(newId, found);
-    adopted.set(origin, newId);
     found.id = newId;
     found.label = call.label;
     found.fencingToken = nextNumber(s);
@@ -72,7 +83,6 @@ const CHANGE_LIFE_MS = 60_000;
 /** Undefined: no limit is stored. */
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
-  s.keptUntil = Infinity;
   s.notice = noticeOf(s);
   s.limit = limit ?? (s.configured || s.own);
 }
@@ -119,19 +129,17 @@ export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = w
 
 /** The limit that a change made, or 0 of a ticket that was revoked. */
 function remembered({ memories, now }: Semaphore, id: string): number | undefined {
-  const [value, until = now] = memories?.get(id) ?? [];
+  const [value, until = now] = memories.get(id) ?? [];
   return until > now ? value : undefined;
 }
 
 /** Forgets the oldest a minute late, as Redis does: by then the clock may have been set back. */
 function remember(s: Semaphore, id: string, value: number, until: number): void {
-  s.memories ??= new Map();
   for (const [other, [, end]] of s.memories) {
     if (end + CHANGE_LIFE_MS > s.now) break;
     s.memories.delete(other);
   }
   s.memories.set(id, [value, until]);
-  s.keptUntil = Math.max(s.keptUntil, until);
 }
 
 /** The tickets and requests of a semaphore. Drops expired tickets, and changes nothing else. */

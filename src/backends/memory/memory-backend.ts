@@ -8,7 +8,7 @@ import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import * as script from './calls.js';
 import { acquire, isFree } from './requests.js';
-import type { Semaphore } from './semaphore.js';
+import { isOver, type Semaphore } from './semaphore.js';
 import { Server } from './server.js';
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
@@ -20,14 +20,14 @@ export interface MemoryBackendOptions {
   readonly clock?: Clock | undefined;
 }
 
+type Method<Name extends keyof port.Backend> = NonNullable<port.Backend[Name]>;
+
+/** A call, and how many requests or tickets it names. */
 interface Keyed {
   readonly key: port.SemaphoreKey;
   readonly requests?: readonly unknown[];
   readonly ids?: readonly unknown[];
 }
-
-/** The stripes that keyed mutexes of a name are used with, and until when that is remembered. */
-type Noted = readonly [mapKey: string, stripes: number, until: number];
 
 type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
@@ -38,10 +38,24 @@ type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   readonly #server: Server;
-  #stripes: readonly Noted[] = [];
-  /** Requests and tickets in the calls since the event loop had its turn, at most. */
+  /** The stripes of keyed mutexes, and until when these are remembered. */
+  readonly #stripes = new Map<string, { mapKey: string; stripes: number; until: number }>();
+  /** Requests and tickets in the calls since a reply waited. */
   #inARow = 0;
-  #turning: Promise<void> | undefined;
+  readonly acquire: Method<'acquire'> = this.#each(acquire);
+  readonly extend: Method<'extend'> = this.#each(script.renewEach);
+  readonly release: Method<'release'> = this.#each(script.giveBack);
+  readonly setLimit: Method<'setLimit'> = this.#alone(script.setLimit);
+  readonly setRate: Method<'setRate'> = this.#alone(script.setRate);
+  readonly setGroupLimit: Method<'setGroupLimit'> = this.#alone(script.setGroupLimit);
+  readonly addPermits: Method<'addPermits'> = this.#alone(script.addPermits);
+  readonly adopt: Method<'adopt'> = this.#alone(script.adopt);
+  readonly revoke: Method<'revoke'> = this.#alone(script.revoke);
+  readonly inspect: Method<'inspect'> = this.#alone(script.inspect);
+  readonly acquireTogether: Method<'acquireTogether'> = async (calls) => {
+    this.#server.begin();
+    return calls.every((call) => this.#on(call, isFree)) ? this.acquire(calls) : undefined;
+  };
 
   constructor(options: MemoryBackendOptions = {}) {
     checkOptions(options, 'clock');
@@ -55,107 +69,55 @@ export class MemoryBackend implements port.Backend {
   }
 
   /** See `Backend`. */
-  acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    return this.#each(calls, acquire);
-  }
-
-  async acquireTogether(
-    calls: readonly port.AcquireCall[],
-  ): Promise<readonly port.AcquireReply[] | undefined> {
-    this.#server.begin();
-    return calls.every((call) => this.#on(call, isFree)) ? this.acquire(calls) : undefined;
-  }
-
-  /** See `Backend`. */
-  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#each(calls, script.renewEach);
-  }
-
-  /** See `Backend`. */
-  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#each(calls, script.giveBack);
-  }
-
-  setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#one(call, script.setLimit);
-  }
-
-  setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setRate);
-  }
-
-  setGroupLimit(call: port.SetGroupLimitCall): Promise<port.SetRateReply> {
-    return this.#one(call, script.setGroupLimit);
-  }
-
-  addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#one(call, script.addPermits);
-  }
-
-  adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#one(call, script.adopt);
-  }
-
-  revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#one(call, script.revoke);
-  }
-
-  /** See `Backend`. */
-  inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#one(call, script.inspect);
-  }
-
-  /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
-    const calls = keys.map((key) => ({ key, limit: 0 }));
-    return this.#each(calls, (semaphore, call) => overviewOf(script.inspect(semaphore, call)));
+    const sumUp = this.#each((s, call: port.InspectCall) => overviewOf(script.inspect(s, call)));
+    return sumUp(keys.map((key) => ({ key, limit: 0 })));
   }
 
   async listNames(prefix: string): Promise<port.NamePage> {
     this.#server.begin();
-    return { names: this.#server.namesOf(prefix), cursor: '' };
+    const missed = [...this.#server.semaphores.values()].filter((semaphore) => !isOver(semaphore));
+    const names = missed.flatMap(({ key }) => (key.prefix === prefix ? key.name : []));
+    return { names, cursor: '' };
   }
 
   async noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
     this.#server.begin();
-    const [own, { now }] = [mapKeyOf(key), this.#server];
-    const isOther = ([mapKey, number]: Noted): boolean => mapKey !== own || number !== stripes;
-    const others = this.#stripes.filter((noted) => noted[2] >= now && isOther(noted));
-    this.#stripes = [...others, [own, stripes, now + KEYS_LIFE_MS]];
-    return this.#stripes.flatMap(([mapKey, number]) => (mapKey === own ? number : []));
+    const [mapKey, { now }] = [mapKeyOf(key), this.#server];
+    this.#stripes.set(`${stripes} ${mapKey}`, { mapKey, stripes, until: now + KEYS_LIFE_MS });
+    for (const [note, { until }] of this.#stripes) if (until < now) this.#stripes.delete(note);
+    const own = [...this.#stripes.values()].filter((noted) => noted.mapKey === mapKey);
+    return own.map((noted) => noted.stripes);
   }
 
   listen(client: string, _prefix: string, listener: port.GrantListener): port.Listening {
     return this.#server.listen(client, listener);
   }
 
-  #one<C extends Keyed, R>(call: C, act: Act<C, R>): Promise<R> {
-    this.#server.begin();
-    return this.#reply(this.#on(call, act));
+  #alone<C extends Keyed, R>(act: Act<C, R>): (call: C) => Promise<R> {
+    return (call) => {
+      this.#server.begin();
+      return this.#reply(this.#on(call, act));
+    };
   }
 
-  #each<C extends Keyed, R>(calls: readonly C[], act: Act<C, R>): Promise<R[]> {
-    this.#server.begin();
-    return this.#reply(calls.map((call) => this.#on(call, act)));
+  #each<C extends Keyed, R>(act: Act<C, R>): (calls: readonly C[]) => Promise<readonly R[]> {
+    return (calls) => {
+      this.#server.begin();
+      return this.#reply(calls.map((call) => this.#on(call, act)));
+    };
   }
 
   #on<C extends Keyed, R>(call: C, act: Act<C, R>): R {
     this.#inARow += (call.requests ?? call.ids)?.length ?? 1;
-    const semaphore = this.#server.find(call.key);
-    const reply = act(semaphore, call);
-    this.#server.settle(semaphore);
-    return reply;
+    return act(this.#server.find(call.key), call);
   }
 
   #reply<R>(reply: R): Promise<R> {
     if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
     // A server's replies come from the event loop, these replies do not: if each made its caller
     // call again, nothing else would ever run.
-    this.#turning ??= setImmediate();
-    return this.#turning.then(() => {
-      this.#inARow = 0;
-      this.#turning = undefined;
-      return reply;
-    });
+    this.#inARow = 0;
+    return setImmediate(reply);
   }
 }

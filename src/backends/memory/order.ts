@@ -111,7 +111,6 @@ export function useCap(s: Semaphore, cap: number, until: number): void {
   const { cap: before, keys } = s;
   s.cap = cap;
   s.capUntil = until;
-  s.keptUntil = Math.max(s.keptUntil, until / 1000);
   if (before === Infinity) {
     keys.groups.clear();
     for (const { group, slots } of keys.tickets.values()) countGroup(s, group, slots.length);

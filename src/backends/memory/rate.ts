@@ -40,11 +40,9 @@ function meterOf({ meters }: Semaphore, name: string): Meter {
 
 /** With its arrival time the ends of its tickets' charges move. */
 function move(s: Semaphore, meter: Meter, arrivals: gcra.Arrivals): void {
-  const end = arrivals.tat / 1000;
   meter.returned += Math.max(0, meter.arrivals.tat - arrivals.tat);
   meter.arrivals = arrivals;
-  s.lastUse = Math.max(s.lastUse, end);
-  s.keptUntil = Math.max(s.keptUntil, end);
+  s.lastUse = Math.max(s.lastUse, arrivals.tat / 1000);
 }
 
 /**
@@ -58,14 +56,16 @@ export function useMeter(s: Semaphore, name: string, rate: Rate | undefined, unt
   move(s, meter, rate ? gcra.underRate(rate, meter.rate ?? rate, arrivals, s.time) : unused);
   meter.rate = rate;
   meter.until = until;
-  s.keptUntil = Math.max(s.keptUntil, until / 1000);
 }
 
+/** Forgets meters that count no more. Of held tickets they may still settle the charges. */
 export function readMeters(s: Semaphore): void {
   for (const meter of s.meters) {
     const { arrivals } = meter;
     if (s.time < arrivals.granted) move(s, meter, gcra.onClockAt(s.time, arrivals));
   }
+  if (s.meters.length === 0 || s.isBusy) return;
+  s.meters = s.meters.filter(({ until, arrivals }) => Math.max(until, arrivals.tat) > s.time);
 }
 
 /** The rules that the caller was made with count unless others are stored. */

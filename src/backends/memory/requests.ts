@@ -5,17 +5,16 @@ import { hasRoom, join, PLAIN, requestOf, useCap } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
-import { dropLeases, fits, grant, leaveQueue, serve, sweep } from './serve.js';
+import { fits, grant, leaveQueue, serve, sweep } from './serve.js';
 
 type Asked = port.TicketRequest;
 
-/** Drops leases that are over, and renews the client's, if it still has a lease or `isSure`. */
+/** Renews the client's lease, if it still has a lease or `isSure`. */
 function renewLease(s: Semaphore, isSure: boolean): void {
   const { clients } = s.keys;
   s.arriving = undefined;
-  dropLeases(s);
-  const [known, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
-  if ((isSure || known !== undefined) && (known ?? 0) < until) clients.set(s.client, until);
+  const [known = 0, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
+  if ((isSure || known > s.now) && known < until) clients.set(s.client, until);
 }
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old turn. */

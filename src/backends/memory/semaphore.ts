@@ -1,6 +1,6 @@
 import type * as port from '../backend.js';
 import { Heap, type Heaped } from '../heap.js';
-import { firstId } from '../ticket-id.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
 import { Slots } from './slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
 import type { Pace } from './queue-position.js';
@@ -18,23 +18,15 @@ export interface Ticket extends Heaped {
   expiresAt: number;
 }
 
-/** Never written to. */
-const NO_GRANTS: port.PushedGrant[] = [];
-
-/** After how many dropped tickets a new map replaces theirs, beside twice the tickets that stay. */
-const MOST_DROPPED = 100;
-
 /** Tickets and requests. */
 class Keys {
   tickets: Map<string, Ticket> = new Map();
-  /** How many tickets were dropped since that map was made. */
-  dropped = 0;
+  /** Releases since the maps of tickets and requests were made. */
+  released = 0;
   readonly expiries: Heap<Ticket> = new Heap((a, b) => a.expiresAt < b.expiresAt);
   readonly slots: Slots = new Slots();
-  /** The ids that adopted tickets have now, by their first. */
-  readonly adopted: Map<string, string> = new Map();
   /** The requests that wait. */
-  readonly requests: Map<string, Waiting> = new Map();
+  requests: Map<string, Waiting> = new Map();
   /** Until when the requests of each client count. */
   readonly clients: Map<string, number> = new Map();
   readonly flows: Map<string, Flow> = new Map();
@@ -51,29 +43,25 @@ class Keys {
 /**
  * One semaphore in the memory of this process, as the scripts have it: functions of the same names
  * in the same order, at the same cost, O(log n) for each request, ticket and grant, but for the
- * search of `Slots`. Tokens, arrivals, rates and caps are in microseconds, all other times in
- * milliseconds.
+ * searches of `Slots` and of `adopt`. Tokens, arrivals, rates and caps are in microseconds, all
+ * other times in milliseconds.
  */
 export class Semaphore {
   readonly key: port.SemaphoreKey;
   readonly server: Server;
-  #keys: Keys | undefined = undefined;
-  /** Leases were over since the requests of dead clients were last dropped. */
-  isUnswept = false;
+  readonly keys: Keys = new Keys();
   /** The limit of the last caller; 0 before the first call. */
   configured = 0;
   /** The limit that `setLimit` stored. */
   stored: number | undefined = undefined;
   /** The rate and the budgets. */
-  readonly meters: Meter[] = [];
+  meters: Meter[] = [];
   /** How many permits each group may hold at once, and until when; Infinity: it is stored. */
   cap: number = Infinity;
   capUntil = 0;
   pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
-  memories: Map<string, readonly [number, number]> | undefined = undefined;
-  /** Until when any of these values, the rules and what was used of them may count. */
-  keptUntil: number = -Infinity;
+  readonly memories: Map<string, readonly [number, number]> = new Map();
   /** The last call, or the latest end of a ticket, or of what was used of a rate or a budget. */
   lastUse: number = -Infinity;
 
@@ -93,7 +81,7 @@ export class Semaphore {
   arrived = false;
   /** How many waiting requests were granted, and those of the caller that it does not ask for. */
   served = 0;
-  grants: port.PushedGrant[] = NO_GRANTS;
+  grants: port.PushedGrant[] = [];
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
   /** The first request may not know that it is the first. */
@@ -113,22 +101,13 @@ export class Semaphore {
     return this.server.time;
   }
 
-  get keys(): Keys {
-    return (this.#keys ??= new Keys());
-  }
-
-  /** Drops the empty collections of tickets and requests. */
-  rest(): void {
-    this.#keys = this.asked = this.turn = undefined;
-  }
-
   /** How many requests wait. */
   get waiting(): number {
-    return this.#keys?.requests.size ?? 0;
+    return this.keys.requests.size;
   }
 
   get isBusy(): boolean {
-    return this.#keys !== undefined && this.#keys.tickets.size + this.waiting > 0;
+    return this.keys.tickets.size + this.waiting > 0;
   }
 }
 
@@ -138,7 +117,7 @@ export function open(s: Semaphore, call: port.Call): void {
   s.asked = s.arriving = undefined;
   s.recalled = s.arrived = s.moved = false;
   s.served = 0;
-  s.grants = NO_GRANTS;
+  s.grants = [];
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);
   purge(s);
@@ -156,28 +135,30 @@ export function noticeOf({ stored, own }: Semaphore): Semaphore['notice'] {
 
 /** Drops expired tickets. */
 export function purge(s: Semaphore): void {
-  while (s.isBusy) {
-    const { lowest } = s.keys.expiries;
-    if (lowest === undefined || lowest.expiresAt > s.now) return;
-    drop(s, lowest.id);
+  const { expiries } = s.keys;
+  for (let next = expiries.lowest; next && next.expiresAt <= s.now; next = expiries.lowest) {
+    drop(s, next.id);
   }
+}
+
+/** Whether nothing of it counts any more. */
+export function isOver(s: Semaphore): boolean {
+  purge(s);
+  readMeters(s);
+  const isRuled = s.stored !== undefined || s.meters.length > 0 || s.capUntil > s.time;
+  const isKept = isRuled || [...s.memories.values()].some(([, until]) => until > s.now);
+  return s.now >= s.lastUse + KEYS_LIFE_MS || !(s.isBusy || isKept);
 }
 
 /** Gives a ticket back, if there is such a ticket. */
 export function drop(s: Semaphore, id: string): Ticket | undefined {
-  const { tickets, expiries, slots, adopted } = s.keys;
+  const { tickets, expiries, slots } = s.keys;
   const ticket = tickets.get(id);
   if (ticket === undefined) return undefined;
   tickets.delete(id);
   expiries.remove(ticket);
   slots.free(ticket.slots);
   freeGroup(s, ticket.group, ticket.slots.length);
-  if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
-  // V8 links each table that a map outgrows to the next, which would keep old tickets.
-  s.keys.dropped += 1;
-  if (s.keys.dropped < 2 * tickets.size + MOST_DROPPED) return ticket;
-  s.keys.tickets = new Map(tickets);
-  s.keys.dropped = 0;
   return ticket;
 }
 

@@ -25,17 +25,11 @@ export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
 
 /** If leases are over, drops the requests of dead clients, so that the others can be counted. */
 export function sweep(s: Semaphore): void {
-  dropLeases(s);
-  if (!s.isUnswept) return;
-  s.isUnswept = false;
-  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leaveQueue(s, r);
-}
-
-/** Drops leases that are over, and leaves word for `sweep`. */
-export function dropLeases(s: Semaphore): void {
-  for (const [client, until] of s.keys.clients) {
-    if (until <= s.now) s.isUnswept = s.keys.clients.delete(client);
-  }
+  const { clients, requests } = s.keys;
+  const over = [...clients].filter(([, until]) => until <= s.now);
+  for (const [client] of over) clients.delete(client);
+  if (over.length === 0) return;
+  for (const r of requests.values()) if (!isAlive(s, r)) leaveQueue(s, r);
 }
 
 /** The condition of every grant, besides its turn. */
@@ -67,8 +61,7 @@ function give(s: Semaphore, r: Waiting): void {
   if (isOwn) return;
   const { id, fencingToken, slots, expiresAt } = ticket;
   const granted = { id, fencingToken, slots: [...slots], expiresAt };
-  if (client === s.client && s.grants.length === 0) s.grants = [granted];
-  else if (client === s.client) s.grants.push(granted);
+  if (client === s.client) s.grants.push(granted);
   else s.server.tell(client, (to) => to.onGrants([granted], s.key.name));
 }
 

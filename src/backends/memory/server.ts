@@ -3,13 +3,10 @@ import { microseconds } from '../gcra.js';
 import { mapKeyOf } from '../map-key.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
-import { purge, Semaphore } from './semaphore.js';
+import { isOver, Semaphore } from './semaphore.js';
 
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
 const MOST_IDLE = 1000;
-
-/** How many semaphores each call checks at most: more than it can add. */
-const MOST_CHECKS = 10;
 
 /** The semaphores of a memory backend, and the inboxes of their clients. */
 export class Server {
@@ -22,7 +19,7 @@ export class Server {
   readonly #epoch: number;
   /** By map key. */
   readonly semaphores: Map<string, Semaphore> = new Map();
-  /** Which semaphore is checked next. */
+  /** Which semaphore is looked at next, whether something of it still counts. */
   #round = this.semaphores.values();
   /** By client. */
   readonly #inboxes = new Map<string, GrantListener>();
@@ -39,33 +36,13 @@ export class Server {
   }
 
   find(key: SemaphoreKey): Semaphore {
+    this.#forgetSome();
     const mapKey = mapKeyOf(key);
     const known = this.semaphores.get(mapKey);
     if (known !== undefined && this.now < known.lastUse + KEYS_LIFE_MS) return known;
     const semaphore = new Semaphore(key, this);
     this.semaphores.set(mapKey, semaphore);
     return semaphore;
-  }
-
-  /**
-   * After a call. Tickets that were left to expire, and semaphores that are not called again, must
-   * not pile up.
-   */
-  settle(called: Semaphore): void {
-    const { semaphores } = this;
-    for (let checks = 0; checks < MOST_CHECKS && semaphores.size > MOST_IDLE; checks += 1) {
-      const { value } = this.#round.next();
-      if (value === undefined) this.#round = semaphores.values();
-      else if (!this.#tidy(value)) break;
-    }
-    // Last: a round that does not advance keeps each table that the Map has had since.
-    if (semaphores.size > MOST_IDLE && !called.isBusy) this.#tidy(called);
-  }
-
-  /** The names of the semaphores that would be missed. */
-  namesOf(prefix: string): string[] {
-    const own = [...this.semaphores.values()].filter(({ key }) => key.prefix === prefix);
-    return own.filter((semaphore) => endOf(semaphore) > this.now).map(({ key }) => key.name);
   }
 
   listen(client: string, listener: GrantListener): Listening {
@@ -82,17 +59,15 @@ export class Server {
     });
   }
 
-  /** Drops a semaphore of which nothing counts any more. Returns whether it has. */
-  #tidy(semaphore: Semaphore): boolean {
-    const isOver = endOf(semaphore) <= this.now;
-    if (!semaphore.isBusy) semaphore.rest();
-    return isOver && this.semaphores.delete(mapKeyOf(semaphore.key));
+  /**
+   * Tickets that were left to expire, and semaphores that are not called again, must not pile up: a
+   * call adds a name at most, and looks at two.
+   */
+  #forgetSome(): void {
+    for (let looks = 0; looks < 2 && this.semaphores.size > MOST_IDLE; looks += 1) {
+      const { value } = this.#round.next();
+      if (value === undefined) this.#round = this.semaphores.values();
+      else if (isOver(value)) this.semaphores.delete(mapKeyOf(value.key));
+    }
   }
-}
-
-/** Until when something of it counts, if it is not called. */
-function endOf(semaphore: Semaphore): number {
-  purge(semaphore);
-  const forgotten = semaphore.lastUse + KEYS_LIFE_MS;
-  return semaphore.isBusy ? forgotten : Math.min(forgotten, semaphore.keptUntil);
 }
