@@ -118,14 +118,12 @@ export class SemaphoreLink implements Owner {
   #failingSince: number | undefined;
   /** The last call failed: pushes are not relied on until a call succeeds. */
   isFailing = false;
-  /** How many requests wait. */
-  #requests = 0;
+  /** How many requests wait. Written here alone. */
+  requests = 0;
   readonly #nextTry: Wakeup;
   #pauses = 0;
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
-  /** The subscription is back after an interruption: the server may have older data since. */
-  #searchesStrays = false;
   #callers = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
@@ -263,11 +261,9 @@ export class SemaphoreLink implements Owner {
 
   /**
    * The health of the subscription has changed. After a (re)subscription one try at once: a grant
-   * may have been pushed before it. `isBack`: after an interruption.
+   * may have been pushed before it.
    */
-  onHealth(isHealthy: boolean, isBack: boolean): void {
-    if (this.#requests === 0) return;
-    this.#searchesStrays ||= isBack;
+  onHealth(isHealthy: boolean): void {
     this.#startPause(0);
     // A try that is under way may have run before the subscription: once more behind it.
     if (isHealthy) this.tryAgain(true);
@@ -276,17 +272,15 @@ export class SemaphoreLink implements Owner {
 
   /** A request waits from now on, or no more. */
   countRequest(change: 1 | -1): void {
-    this.#requests += change;
+    this.requests += change;
     if (!telemetry.queue.hasSubscribers) return;
-    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
+    telemetry.queue.publish({ name: this.name, waiting: this.requests });
   }
 
   /** A call was answered in time. */
   noteReply(): void {
     this.#failingSince = undefined;
     this.listener?.onReply();
-    if (this.#searchesStrays) this.client.searchStrays(this.call);
-    this.#searchesStrays = false;
   }
 
   /**
@@ -303,8 +297,8 @@ export class SemaphoreLink implements Owner {
   /** A request waits no more. */
   onRequestEnded(isGranted: boolean): void {
     this.countRequest(-1);
-    if (isGranted || this.#requests === 0) this.#startPause(0);
-    if (this.#requests > 0) return;
+    if (isGranted || this.requests === 0) this.#startPause(0);
+    if (this.requests > 0) return;
     this.#nextTry.stop();
     this.askAgainAt = undefined;
     this.isTurn = false;
