@@ -42,7 +42,7 @@ export interface Item<Verdict> {
 /** The semaphore that items belong to. */
 export interface Owner {
   /** A call has failed, and with its reply the grants that it had for others of this process. */
-  onReplyLost?(): void;
+  onReplyLost?(error: unknown, sent: Instant): void;
 }
 
 /** The items of one owner in one call, or that leave with its next call. Written here alone. */
@@ -231,7 +231,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
           throw new Error('the backend sent fewer replies than it got calls');
         this.#operation.deliver(share, reply, call);
       } catch (error) {
-        if (!call.late) for (const item of share.items) item.fail(error, call);
+        if (call.late) continue;
+        for (const item of share.items) item.fail(error, call);
+        share.owner.onReplyLost?.(error, call.sent);
       }
     }
     this.#goOn();
@@ -264,13 +266,13 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
     if (call.late) return;
     this.#end(call);
-    // The call may have run all the same, and granted requests that it did not carry.
-    for (const { owner } of call.shares) owner.onReplyLost?.();
     const isRepeated = !passes && call.shares.length > 1;
     for (const share of call.shares) {
       if (!passes && !isRepeated) this.#alone.add(share.owner);
       const failed = isRepeated ? this.#repeat(share) : share.items;
       for (const item of failed) item.fail(error, call);
+      // The call may have run all the same, and granted requests that it did not carry.
+      share.owner.onReplyLost?.(error, call.sent);
     }
     this.#goOn();
   }

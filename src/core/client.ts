@@ -167,7 +167,7 @@ export class Client implements port.GrantListener {
     this.#isInterrupted = !this.healthy;
     // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
     for (const link of this.semaphores.all().filter(({ requests }) => requests > 0)) {
-      link.onHealth(this.healthy);
+      link.onGrantMissed();
       // In one semaphore after the other: after an interruption the server has enough to do. After
       // a search that fails each stray shows when it is granted, too.
       const search = () => this.#giveStraysBack(link);

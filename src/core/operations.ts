@@ -68,7 +68,7 @@ function answering<I extends Item<V>, R extends port.Reply, V>(
   verdictOf: (reply: R, index: number, item: I) => V | undefined,
 ) {
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
-    owner.observe(reply, call.sent);
+    owner.observe(reply, call.sent, call.operation === 'acquire' && !call.late);
     // By index: an iterator costs more on this path.
     for (let item = items[0], i = 0; item !== undefined; item = items[++i]) {
       const verdict = verdictOf(reply, i, item);
@@ -83,10 +83,10 @@ const answerAcquire = answering(
 );
 
 export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
-  share.owner.askAgainAt = reply.askAgainAt;
-  // A request that reports its position asks as often as others do.
-  share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
   answerAcquire(share, reply, call);
+  // A request that reports its position asks as often as others do.
+  const isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
+  share.owner.scheduleTry(reply.askAgainAt, isTurn);
 }
 
 function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {

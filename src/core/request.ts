@@ -34,8 +34,6 @@ export class Request extends Lease implements port.TicketRequest {
   #onWaiting: ResolvedRequest['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
-  /** Asks again as soon as its call is answered: the answer may be older than a grant. */
-  #repeats = false;
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
@@ -76,14 +74,11 @@ export class Request extends Lease implements port.TicketRequest {
   ask(now: number = this.link.clock.monotonic()): void {
     this.stage = 'sent';
     this.#askedAt = now;
-    this.#repeats = false;
     this.link.batchers.acquires.add(this.link.toAcquire, this);
   }
 
-  /** Asks if it waits; `isMissed`: and after a call that is under way. */
-  askAgain(isMissed: boolean): void {
+  askAgain(): void {
     if (this.stage === 'waiting') this.ask();
-    else if (isMissed && this.stage === 'sent') this.#repeats = true;
   }
 
   override joinCall(call: Call): boolean {
@@ -92,14 +87,11 @@ export class Request extends Lease implements port.TicketRequest {
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.link.noteReply();
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onVerdict(verdict, call);
-    this.link.scheduleTry();
   }
 
   #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
-    this.link.isFailing = false;
     if (!this.isPending) {
       // A later token: the ticket that is held was lost with the server's data.
       if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
@@ -123,8 +115,8 @@ export class Request extends Lease implements port.TicketRequest {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.link.isFailing = true;
       this.#park();
+      this.link.onReplyLost(new Error('the call came late'), call.sent);
     }
   }
 
@@ -132,15 +124,12 @@ export class Request extends Lease implements port.TicketRequest {
     if (call.operation !== 'acquire') return super.fail(error, call);
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onError(error);
-    if (this.isPending) this.link.noteFailure(call.sent.monotonic, error);
-    this.link.scheduleTry();
   }
 
   #onError(error: unknown): void {
     if (this.stage === 'held') return;
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.withdraw();
-    this.link.isFailing = true;
     this.lastError = error;
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
@@ -164,7 +153,6 @@ export class Request extends Lease implements port.TicketRequest {
     // A late reply, or a push, changes nothing for the call that is under way; and its `onWaiting`
     // may have ended it.
     if (this.stage !== 'waiting') return;
-    if (this.#repeats) return this.ask();
     const { name, id, permits } = this;
     if (this.attempts === 1 && telemetry.wait.hasSubscribers)
       telemetry.wait.publish({ name, id, permits });
@@ -180,9 +168,7 @@ export class Request extends Lease implements port.TicketRequest {
     const most = Math.min(CLAIM_TIME_MS, this.ttl);
     const window = batchers.serverClock.validityUntil(grant.expiresAt, most);
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
-      // Behind its own call, if that is under way: its reply was made before the grant.
-      this.askAgain(true);
-      return this.link.tryAgain();
+      return this.link.onGrantMissed();
     }
     // Any program can send a grant: a request takes it only if it fits.
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
@@ -190,8 +176,9 @@ export class Request extends Lease implements port.TicketRequest {
 
   #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
-      this.#onError(new Error('the grant arrived after its lease had expired'));
-      return this.link.scheduleTry();
+      const error = new Error('the grant arrived after its lease had expired');
+      this.#onError(error);
+      return this.link.onReplyLost(error, window.from);
     }
     this.#end();
     this.publishGrant(this.started, this.attempts);

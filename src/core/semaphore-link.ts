@@ -100,10 +100,6 @@ export class SemaphoreLink implements Owner {
   readonly deadlines: Wakeup;
   /** Wakes leases. It is not set while nothing is held. */
   readonly beats: Wakeup;
-  /** Server time at which a request should ask again; undefined: no such time is known. */
-  askAgainAt: number | undefined = undefined;
-  /** That time is a turn, until which the process's waiter lease lasts. */
-  isTurn = false;
   /** The limit that counts, as of the last reply: the limit that is stored, else its own. */
   limit: number;
   /** Of another process, while none is stored: the first that was seen is news. */
@@ -112,12 +108,12 @@ export class SemaphoreLink implements Owner {
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   /**
-   * Monotonic time at which the first failed call of this outage was sent. Infinity: the outage has
-   * been reported, and is not reported again.
+   * Monotonic time at which a call that failed was sent, or a grant may have been missed: pushes are
+   * not relied on until requests that were sent since then are answered. Undefined: they were.
    */
-  #failingSince: number | undefined;
-  /** The last call failed: pushes are not relied on until a call succeeds. */
-  isFailing = false;
+  #unsureSince: number | undefined;
+  /** The listener knows of the outage. */
+  #isReported = false;
   /** How many requests wait. Written here alone. */
   requests = 0;
   readonly #nextTry: Wakeup;
@@ -150,7 +146,7 @@ export class SemaphoreLink implements Owner {
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
-    this.#nextTry = new Wakeup(clock, true, () => this.tryAgain());
+    this.#nextTry = new Wakeup(clock, true, () => this.#tryAgain());
     client.semaphores.add(key.name, this);
   }
 
@@ -226,7 +222,9 @@ export class SemaphoreLink implements Owner {
     this.endDrain?.();
   }
 
-  observe({ serverTime, storedLimit, otherLimit, grants }: Reply, sent: Instant): void {
+  /** What every reply says. `isServed`: it answers requests in time. */
+  observe(reply: Reply, sent: Instant, isServed = false): void {
+    const { serverTime, storedLimit, otherLimit, grants } = reply;
     this.batchers.serverClock.observe(sent, serverTime);
     this.limit = storedLimit ?? this.call.limit;
     if (otherLimit !== undefined && this.otherLimit === undefined) {
@@ -234,13 +232,25 @@ export class SemaphoreLink implements Owner {
       telemetry.mismatch.publish({ name: this.name, limit: this.call.limit, otherLimit });
       this.#onOtherLimit?.(otherLimit);
     }
+    if (isServed) this.#onServed(sent);
     if (grants.length > 0) this.client.onGrants(grants, this.name);
   }
 
-  onReplyLost(): void {
+  #onServed(sent: Instant): void {
+    this.listener?.onReply();
+    if (sent.monotonic < (this.#unsureSince ?? -Infinity)) return;
+    this.#unsureSince = undefined;
+    this.#isReported = false;
+  }
+
+  /** An outage needs no timer: a call without a reply fails, and is then tried again. */
+  onReplyLost(error: unknown, sent: Instant): void {
     for (const link of this.client.semaphores.of(this.name)) {
-      link.isFailing = true;
+      if (!this.client.waiting.has(link)) continue;
+      link.#unsureSince ??= sent.monotonic;
       link.scheduleTry();
+      const isOutage = this.clock.monotonic() - link.#unsureSince >= OUTAGE_MS;
+      if (isOutage && !link.#isReported) link.#isReported = link.listener?.onOutage(error) === true;
     }
   }
 
@@ -260,14 +270,13 @@ export class SemaphoreLink implements Owner {
   }
 
   /**
-   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
-   * may have been pushed before it.
+   * A grant may have been missed: the requests that wait ask at once. Those whose call is under way
+   * ask again soon after its reply, which may be older than the grant.
    */
-  onHealth(isHealthy: boolean): void {
-    this.#startPause(0);
-    // A try that is under way may have run before the subscription: once more behind it.
-    if (isHealthy) this.tryAgain(true);
-    else this.scheduleTry();
+  onGrantMissed(): void {
+    this.#unsureSince = this.clock.monotonic();
+    this.#pauses = 0;
+    this.#tryAgain();
   }
 
   /** A request waits from now on, or no more. */
@@ -277,48 +286,33 @@ export class SemaphoreLink implements Owner {
     telemetry.queue.publish({ name: this.name, waiting: this.requests });
   }
 
-  /** A call was answered in time. */
-  noteReply(): void {
-    this.#failingSince = undefined;
-    this.listener?.onReply();
-  }
-
-  /**
-   * A call of a request that waits has failed. An outage needs no timer: a call without a reply
-   * fails after min(ttl, 5000) ms, and is then tried again.
-   */
-  noteFailure(sentAt: number, error: unknown): void {
-    this.#failingSince ??= sentAt;
-    const since = this.clock.monotonic() - this.#failingSince;
-    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
-      this.#failingSince = Infinity;
-  }
-
   /** A request waits no more. */
   onRequestEnded(isGranted: boolean): void {
     this.countRequest(-1);
-    if (isGranted || this.requests === 0) this.#startPause(0);
+    if (isGranted || this.requests === 0) this.#pauses = 0;
     if (this.requests > 0) return;
     this.#nextTry.stop();
-    this.askAgainAt = undefined;
-    this.isTurn = false;
     // The time until the next call is no outage.
-    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
+    this.#unsureSince = undefined;
     this.client.remove(this);
   }
 
-  tryAgain(isMissed = false): void {
+  #tryAgain(): void {
     this.#nextTry.stop();
-    this.#startPause(this.#pauses + 1);
-    for (const permit of this.permits.values()) permit.askAgain?.(isMissed);
+    this.#pauses += 1;
+    this.#random = randomBy(this.clock);
+    for (const permit of this.permits.values()) permit.askAgain?.();
   }
 
-  /** Sets the next try, unless an earlier one is set. */
-  scheduleTry(): void {
-    const { clock, client, options, askAgainAt, isTurn } = this;
+  /**
+   * Sets the next try, unless an earlier one is set. `askAgainAt`: the server time at which a reply
+   * told its requests to ask again. `isTurn`: the process's waiter lease lasts until then.
+   */
+  scheduleTry(askAgainAt?: number, isTurn = false): void {
+    const { clock, client, options } = this;
     if (!client.waiting.has(this)) return;
     const now = clock.monotonic();
-    if (this.isFailing || !client.healthy) {
+    if (this.#unsureSince !== undefined || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, this.#random);
       return this.#nextTry.wakeAround(now + pause, now);
     }
@@ -332,12 +326,6 @@ export class SemaphoreLink implements Owner {
   tryAt(time: number): void {
     const now = this.clock.monotonic();
     this.#nextTry.wakeBy(now + Math.max(1, this.batchers.serverClock.delayUntil(time)), now);
-  }
-
-  #startPause(number: number): void {
-    if (number === 0 && this.#pauses === 0) return;
-    this.#pauses = number;
-    this.#random = randomBy(this.clock);
   }
 
   /**
