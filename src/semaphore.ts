@@ -64,6 +64,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #pool: PoolReports | undefined;
   /** Whether the user knows that a limit is stored: a warning said so, or this object stored it. */
   #knowsStored = false;
+  /** The limit of another process that a warning named last. */
+  #otherLimit: number | undefined;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
@@ -391,19 +393,20 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       },
       onReply: () => {
         this.#pool?.onReply();
-        this.#noteStoredLimit();
+        this.#noteLimits();
       },
     };
-    this.#noteStoredLimit();
-    const { limit } = this.#link.options;
-    this.#link.onceOtherLimit((other) => {
-      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
-      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
-    });
+    this.#noteLimits();
   }
 
-  #noteStoredLimit(): void {
-    const [stored, limit] = [this.#link.limit, this.#link.options.limit];
+  #noteLimits(): void {
+    const { limit: stored, otherLimit: other, options } = this.#link;
+    const { limit } = options;
+    if (other !== undefined && other !== this.#otherLimit) {
+      this.#otherLimit = other;
+      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
+      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
+    }
     if (this.#knowsStored || stored === limit) return;
     const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
     const name = quoted(this.name);

@@ -104,7 +104,6 @@ export class SemaphoreLink implements Owner {
   limit: number;
   /** Of another process, while none is stored: the first that was seen is news. */
   otherLimit: number | undefined;
-  #onOtherLimit: ((otherLimit: number) => void) | undefined;
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   /**
@@ -230,7 +229,6 @@ export class SemaphoreLink implements Owner {
     if (otherLimit !== undefined && this.otherLimit === undefined) {
       this.otherLimit = otherLimit;
       telemetry.mismatch.publish({ name: this.name, limit: this.call.limit, otherLimit });
-      this.#onOtherLimit?.(otherLimit);
     }
     if (isServed) this.#onServed(sent);
     if (grants.length > 0) this.client.onGrants(grants, this.name);
@@ -258,15 +256,6 @@ export class SemaphoreLink implements Owner {
   failure(what: string, cause: unknown): BackendError {
     const { key, name } = this;
     return new BackendError(`${what} a permit of ${JSON.stringify(name)} failed`, cause, key);
-  }
-
-  /**
-   * Calls `listener` once when a process is seen to use another limit and none is stored, at once
-   * if that is so already.
-   */
-  onceOtherLimit(listener: (otherLimit: number) => void): void {
-    if (this.otherLimit === undefined) this.#onOtherLimit = listener;
-    else listener(this.otherLimit);
   }
 
   /**
@@ -337,19 +326,15 @@ export class SemaphoreLink implements Owner {
     this.admin.closing.abort(reason());
     const requests = [...this.permits.values()].filter(({ isPending }) => isPending);
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
-    await Promise.all([abandoned, this.#loseAllAfter(drain)]);
-    // At the same time, so that a server that hangs holds it up once.
-    await Promise.all([this.client.close(), this.releases.drained()]);
-    // The timer that all semaphores share ends a tick after its last user.
-    await new Promise<void>((resolve) => nextTick(resolve));
-  }
-
-  /** The first leases at once, if there is no time, or nothing is held. */
-  async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0 && this.#held > 0) {
       const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }
-    await inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));
+    const lost = inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));
+    await Promise.all([abandoned, lost]);
+    // At the same time, so that a server that hangs holds it up once.
+    await Promise.all([this.client.close(), this.releases.drained()]);
+    // The timer that all semaphores share ends a tick after its last user.
+    await new Promise<void>((resolve) => nextTick(resolve));
   }
 }
