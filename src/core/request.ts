@@ -82,7 +82,10 @@ export class Request extends Lease implements port.TicketRequest {
   }
 
   override joinCall(call: Call): boolean {
-    return (call.operation !== 'acquire' || this.isPending) && super.joinCall(call);
+    if (call.operation !== 'acquire' || this.isPending) return super.joinCall(call);
+    // Its last call has failed, and may have run behind its withdrawal.
+    if (this.stage === 'leaving' || this.stage === 'gone') this.withdraw();
+    return false;
   }
 
   override answer(verdict: Verdict, call: Call): void {
