@@ -31,15 +31,11 @@ export interface Batchers {
 const idOf = ({ id }: Release): string => id;
 const timeoutOf = ({ callTimeoutMs }: Lease): number => callTimeoutMs;
 const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
-/** A request that waits already costs the server twice as much as a new one. */
-const addWeight = (sum: number, { arrival }: Request): number =>
-  sum + (arrival === undefined ? 1 : 2);
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
   const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
     name: 'acquire',
-    weightOf: (items) => items.reduce(addWeight, 0),
     run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
