@@ -75,13 +75,11 @@ export class SemaphoreLink implements Owner {
   readonly call: Call;
   readonly key: SemaphoreKey;
   readonly name: string;
-  /** Semaphores of the same lane share calls. */
-  readonly lane: string;
   /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
   /** Between two extensions of a lease, in milliseconds. */
   readonly extendEvery: number;
-  /** Kept alive by their semaphores. */
+  /** Of the semaphores that share calls, which keep them alive. */
   readonly batchers: Batchers;
   readonly toAcquire: Share<SemaphoreLink, Request> = { owner: this, items: [] };
   readonly toExtend: Share<SemaphoreLink, Lease> = { owner: this, items: [] };
@@ -134,12 +132,12 @@ export class SemaphoreLink implements Owner {
     this.call = { key, limit, client: client.name };
     this.key = key;
     this.name = key.name;
-    this.lane = backend.laneOf?.(key) ?? key.prefix;
     const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.callTimeoutMs = callTimeoutMs;
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     const make = () => batchersOf(client, callTimeoutMs);
-    this.batchers = client.batchers.one(`${callTimeoutMs} ${this.lane}`, make);
+    const lane = backend.laneOf?.(key) ?? key.prefix;
+    this.batchers = client.batchers.one(`${callTimeoutMs} ${lane}`, make);
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));

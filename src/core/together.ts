@@ -27,7 +27,7 @@ export function acquireTogether(
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
-  const callTimeoutMs = Math.min(...requests.map((each) => each.link.callTimeoutMs));
+  const { callTimeoutMs } = link;
   const { backend, clock } = link.client;
   const operation: Operation<SemaphoreLink, Request, Reply> = {
     name: 'acquire',
@@ -57,8 +57,7 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
   const fits = ({ link, permits }: Wanted): boolean => {
     const { rate, budgets, groupLimit } = link.options;
     const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
-    const isNear = link.client === first.client && link.lane === first.lane;
-    return isPlain && isNear;
+    return isPlain && link.batchers === first.batchers;
   };
   return semaphores.size === wanted.length && wanted.every(fits);
 }
