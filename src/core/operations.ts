@@ -102,20 +102,20 @@ function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>):
 }
 
 /**
- * Each call names the server time after which it must change nothing, once the server's clock is
- * known: its callers have an error by then.
+ * They name the server time after which they must change nothing, once the server's clock is known:
+ * their callers have an error by then.
  */
 export function acquireCalls(
   shares: readonly AcquireShare[],
   now: number,
   callTimeoutMs: number,
 ): port.AcquireCall[] {
-  const serverNow = shares[0]?.owner.batchers.serverClock.latestIn(0);
+  const wantedFor = Math.min(timeWanted(shares, now), callTimeoutMs);
+  const notAfter = shares[0]?.owner.batchers.serverClock.latestIn(wantedFor);
   const calls = Array<port.AcquireCall>(shares.length);
   // By index and field by field: an iterator and a spread cost more on this path.
   for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {
     const { owner, items } = share;
-    const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const { key, limit, client } = owner.call;
     const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
     calls[i] = {
@@ -124,7 +124,7 @@ export function acquireCalls(
       client,
       ttl,
       label,
-      notAfter: serverNow === undefined ? undefined : serverNow + wantedFor,
+      notAfter,
       maxWaiting,
       rate,
       budgets,
@@ -135,15 +135,10 @@ export function acquireCalls(
   return calls;
 }
 
-/**
- * For how long the callers want their permits, in milliseconds. Rounded up by at most a
- * thirty-second part, so that most semaphores of a call have the same value, and the script gets
- * few groups of them.
- */
-function timeWanted(items: readonly Request[], now: number): number {
+/** For how long callers want their permits, in milliseconds. */
+function timeWanted(shares: readonly AcquireShare[], now: number): number {
   let last = now + 1;
-  for (const { deadline } of items) last = Math.max(last, deadline);
-  if (last === Infinity) return last;
-  const step = 2 ** (Math.floor(Math.log2(last - now)) - 5);
-  return Math.ceil((last - now) / step) * step;
+  for (let share = shares[0], i = 0; share !== undefined; share = shares[++i])
+    for (const { deadline } of share.items) last = Math.max(last, deadline);
+  return last - now;
 }
