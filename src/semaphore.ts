@@ -64,8 +64,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #pool: PoolReports | undefined;
   /** Whether the user knows that a limit is stored: a warning said so, or this object stored it. */
   #knowsStored = false;
-  /** The limit of another process that a warning named last. */
-  #otherLimit: number | undefined;
+  /** A warning said that another process uses another limit. */
+  #knowsOther = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
@@ -402,8 +402,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #noteLimits(): void {
     const { limit: stored, otherLimit: other, options } = this.#link;
     const { limit } = options;
-    if (other !== undefined && other !== this.#otherLimit) {
-      this.#otherLimit = other;
+    if (other !== undefined && !this.#knowsOther) {
+      this.#knowsOther = true;
       const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
       this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
     }

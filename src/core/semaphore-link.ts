@@ -100,7 +100,7 @@ export class SemaphoreLink implements Owner {
   readonly beats: Wakeup;
   /** The limit that counts, as of the last reply: the limit that is stored, else its own. */
   limit: number;
-  /** Of another process, while none is stored: the first that was seen is news. */
+  /** Of another process, while none is stored: the first that was seen. */
   otherLimit: number | undefined;
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
