@@ -86,7 +86,7 @@ interface CallUnderWay<O, I> extends Call {
   late: boolean;
   /** Monotonic. */
   deadline: number;
-  shares: readonly LeavingShare<O, I>[];
+  shares: LeavingShare<O, I>[];
 }
 
 let lastNumber = 0;
@@ -152,7 +152,6 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     const call = this.#newCall(sent);
     const bundles = this.#gathered;
     const { mostIds = MOST_IDS } = this.#operation;
-    let shares: LeavingShare<O, I>[] = NONE;
     this.#gathered = NONE;
     let ids = 0;
     let taken = 0;
@@ -162,15 +161,15 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       // A semaphore that travels alone fills a call.
       const isAlone = this.#alone.has(owner);
       const weight = isAlone ? mostIds : (this.#operation.weightOf?.(items) ?? items.length);
-      if (shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
+      if (call.shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
       ids += weight;
       taken += 1;
       const leaving = this.#take(bundle, call);
-      if (leaving.length > 0) shares = added(shares, { owner, items: leaving, bundle });
+      if (leaving.length > 0) call.shares = added(call.shares, { owner, items: leaving, bundle });
     }
     // At once: to shift each bundle would move a long list as often as it has bundles.
     if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
-    if (shares.length > 0) this.#send(call, shares);
+    if (call.shares.length > 0) this.#send(call);
   }
 
   /** The items that leave in `call`: the first of a bundle that are still wanted. */
@@ -179,7 +178,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     bundle.items = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
     // Behind the others: a bundle that always has more would keep them from leaving.
     if (bundle.items.length > 0) this.#gathered = added(this.#gathered, bundle);
-    return leavingOf(items, call);
+    if (items.length > 1) return items.filter((item) => item.joinCall(call));
+    // Mostly one, and it is wanted: no other list is made.
+    return items[0]?.joinCall(call) === true ? items : NONE;
   }
 
   #newCall(sent: Instant): CallUnderWay<O, I> {
@@ -194,22 +195,21 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     };
   }
 
-  #send(call: CallUnderWay<O, I>, shares: readonly LeavingShare<O, I>[]): void {
-    call.shares = shares;
-    const timeoutMs = this.#operation.timeoutOf?.(shares);
+  #send(call: CallUnderWay<O, I>): void {
+    const timeoutMs = this.#operation.timeoutOf?.(call.shares);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#underWay = added(this.#underWay, call);
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
     let replies: Promise<readonly R[]>;
     try {
-      replies = this.#operation.run(shares);
+      replies = this.#operation.run(call.shares);
     } catch (error) {
       // A backend may throw instead of rejecting.
       replies = Promise.reject(error);
     }
     replies.then(
       (all) => this.#onReplies(call, all),
-      (error: unknown) => this.#fail(call, error, this.#host.isRetryable(error)),
+      (error: unknown) => this.#fail(call, error),
     );
   }
 
@@ -249,19 +249,20 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #endOverdue(): void {
     const now = this.#host.clock.monotonic();
     for (const call of this.#underWay.filter(({ deadline }) => deadline <= now)) {
-      this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
+      this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic));
       call.late = true;
     }
     for (const { deadline } of this.#underWay) this.#overdue.wakeBy(deadline, now);
   }
 
-  /** `passes`: the trouble is temporary and no semaphore's fault: none is sent again alone. */
-  #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
+  #fail(call: CallUnderWay<O, I>, error: unknown): void {
     if (call.late) return;
     this.#end(call);
-    const isRepeated = !passes && call.shares.length > 1;
+    // Trouble that passes is no semaphore's fault.
+    const isRefused = !this.#host.isRetryable(error);
+    const isRepeated = isRefused && call.shares.length > 1;
     for (const { owner, items, bundle } of call.shares) {
-      if (!passes) this.#alone.add(owner);
+      if (isRefused) this.#alone.add(owner);
       for (const item of items)
         if (isRepeated) this.add(bundle, item);
         else item.fail(error, call);
@@ -277,11 +278,4 @@ function added<T>(list: T[], one: T): T[] {
   if (list.length === 0) return [one];
   list.push(one);
   return list;
-}
-
-/** The items that travel in `call`. */
-function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
-  if (items.length > 1) return items.filter((item) => item.joinCall(call));
-  // Mostly one, and it is wanted: no other list is made.
-  return items[0]?.joinCall(call) === true ? items : NONE;
 }

@@ -115,8 +115,6 @@ export class SemaphoreLink implements Owner {
   requests = 0;
   readonly #nextTry: Wakeup;
   #pauses = 0;
-  /** Drawn once for each pause, however many replies ask for its length. */
-  #random = 0;
   #callers = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
@@ -287,7 +285,6 @@ export class SemaphoreLink implements Owner {
   #tryAgain(): void {
     this.#nextTry.stop();
     this.#pauses += 1;
-    this.#random = randomBy(this.clock);
     for (const permit of this.permits.values()) permit.askAgain?.();
   }
 
@@ -300,7 +297,7 @@ export class SemaphoreLink implements Owner {
     if (!client.waiting.has(this)) return;
     const now = clock.monotonic();
     if (this.#unsureSince !== undefined || !client.healthy) {
-      const pause = backoffDelay(options.retry, this.#pauses, this.#random);
+      const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));
       return this.#nextTry.wakeAround(now + pause, now);
     }
     if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
