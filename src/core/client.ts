@@ -98,12 +98,7 @@ export class Client implements port.GrantListener {
 
   remove(link: SemaphoreLink): void {
     if (!this.waiting.delete(link) || this.waiting.size > 0) return;
-    if (this.#listening === undefined) void this.close();
-    else this.#closeLater();
-  }
-
-  #closeLater(): void {
-    this.#alarm.stop();
+    if (this.#listening === undefined) return void this.close();
     const now = this.clock.monotonic();
     this.#alarm.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
@@ -160,19 +155,18 @@ export class Client implements port.GrantListener {
     const wasHealthy = this.healthy;
     this.healthy = healthy && this.#listening !== undefined;
     if (!healthy && this.waiting.size === 0) return void this.close();
-    if (this.healthy && this.waiting.size === 0) this.#closeLater();
     // Each notification makes waiters poll as often as at first: not worth it without news.
     if (!this.healthy && !wasHealthy) return;
-    const isBack = this.healthy && this.#isInterrupted;
-    this.#isInterrupted = !this.healthy;
     // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
     for (const link of this.semaphores.all().filter(({ requests }) => requests > 0)) {
       link.onGrantMissed();
       // In one semaphore after the other: after an interruption the server has enough to do. After
       // a search that fails each stray shows when it is granted, too.
       const search = () => this.#giveStraysBack(link);
-      if (isBack) this.#searched = this.#searched.then(search).catch(() => undefined);
+      if (this.healthy && this.#isInterrupted)
+        this.#searched = this.#searched.then(search).catch(() => undefined);
     }
+    this.#isInterrupted = !this.healthy;
   }
 
   onFailed(): void {
