@@ -113,7 +113,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #leavesAt: Instant | undefined;
   readonly #alone = new WeakSet<O>();
 
-  constructor(operation: Operation<O, I, R>, host: BatcherHost, callTimeoutMs: number) {
+  constructor(host: BatcherHost, callTimeoutMs: number, operation: Operation<O, I, R>) {
     this.#operation = operation;
     this.#host = host;
     this.#callTimeoutMs = callTimeoutMs;

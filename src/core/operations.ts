@@ -1,6 +1,6 @@
 import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
-import { Batcher, type Call, type Item, type Operation, type Share } from './batcher.js';
+import { Batcher, type Call, type Item, type Share } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import type { Release } from './release.js';
@@ -34,27 +34,24 @@ const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
-  const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
-    name: 'acquire',
-    run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
-    deliver: deliverAcquire,
-  };
-  const extend: Operation<SemaphoreLink, Lease, port.ExtendReply> = {
-    name: 'extend',
-    mostIds: MOST_RENEWALS,
-    run: (shares) => backend.extend(shares.map(extendCall)),
-    timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
-    deliver: answering(extended),
-  };
-  const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
-    name: 'release',
-    run: (shares) => backend.release(shares.map(releaseCall)),
-    deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
-  };
   return {
-    acquires: new Batcher(acquire, client, callTimeoutMs),
-    renewals: new Batcher(extend, client, callTimeoutMs),
-    releases: new Batcher(release, client, callTimeoutMs),
+    acquires: new Batcher(client, callTimeoutMs, {
+      name: 'acquire',
+      run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
+      deliver: deliverAcquire,
+    }),
+    renewals: new Batcher(client, callTimeoutMs, {
+      name: 'extend',
+      mostIds: MOST_RENEWALS,
+      run: (shares) => backend.extend(shares.map(extendCall)),
+      timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
+      deliver: answering(extended),
+    }),
+    releases: new Batcher(client, callTimeoutMs, {
+      name: 'release',
+      run: (shares) => backend.release(shares.map(releaseCall)),
+      deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
+    }),
     serverClock: new ServerClock(clock),
   };
 }
