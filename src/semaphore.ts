@@ -396,19 +396,17 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
         this.#noteLimits();
       },
     };
-    this.#noteLimits();
   }
 
   #noteLimits(): void {
-    const { limit: stored, otherLimit: other, options } = this.#link;
-    const { limit } = options;
+    const { limit: stored, otherLimit: other, call } = this.#link;
     if (other !== undefined && !this.#knowsOther) {
       this.#knowsOther = true;
-      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
+      const used = `${quoted(this.name)} is used with limit ${call.limit} here and ${other} elsewhere`;
       this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
     }
-    if (this.#knowsStored || stored === limit) return;
-    const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
+    if (this.#knowsStored || stored === call.limit) return;
+    const [counts, own] = [stored, call.limit].map((each) => (each === NO_LIMIT ? Infinity : each));
     const name = quoted(this.name);
     this.#knowsStored = this.#warn(
       'STORED_LIMIT',
