@@ -105,8 +105,8 @@ export class SemaphoreLink implements Owner {
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   /**
-   * Monotonic time at which a call that failed was sent, or a grant may have been missed: pushes are
-   * not relied on until requests that were sent since then are answered. Undefined: they were.
+   * Monotonic time at which a call that failed was sent, or a grant may have been missed: pushes
+   * are not relied on until requests that were sent since then are answered. Undefined: they were.
    */
   #unsureSince: number | undefined;
   /** The listener knows of the outage. */
@@ -289,8 +289,8 @@ export class SemaphoreLink implements Owner {
   }
 
   /**
-   * Sets the next try, unless an earlier one is set. `askAgainAt`: the server time at which a reply
-   * told its requests to ask again. `isTurn`: the process's waiter lease lasts until then.
+   * Sets the next try, unless an earlier try is set. `askAgainAt`: the server time at which the
+   * requests of a reply should ask again. `isTurn`: the process's waiter lease lasts until then.
    */
   scheduleTry(askAgainAt?: number, isTurn = false): void {
     const { clock, client, options } = this;

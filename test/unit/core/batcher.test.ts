@@ -61,7 +61,7 @@ describe('a batcher', () => {
     expect(backend.portCalls.release).to.equal(3);
   });
 
-  it('sends a damaged semaphore in calls of its own, so that its neighbours share theirs', async () => {
+  it('sends a damaged semaphore in separate calls, so that its neighbours share theirs', async () => {
     const backend = granting();
     backend.onAcquire = (call) =>
       call.key.name === 's1' ? Promise.reject(damaged) : backend.allGranted(call);
