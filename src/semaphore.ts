@@ -64,6 +64,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #pool: PoolReports | undefined;
   /** Whether the user knows that a limit is stored: a warning said so, or this object stored it. */
   #knowsStored = false;
+  /** A warning said that another process uses another limit. */
+  #knowsOther = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
@@ -391,21 +393,20 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       },
       onReply: () => {
         this.#pool?.onReply();
-        this.#noteStoredLimit();
+        this.#noteLimits();
       },
     };
-    this.#noteStoredLimit();
-    const { limit } = this.#link.options;
-    this.#link.onceOtherLimit((other) => {
-      const used = `${quoted(this.name)} is used with limit ${limit} here and ${other} elsewhere`;
-      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
-    });
   }
 
-  #noteStoredLimit(): void {
-    const [stored, limit] = [this.#link.limit, this.#link.options.limit];
-    if (this.#knowsStored || stored === limit) return;
-    const [counts, own] = [stored, limit].map((each) => (each === NO_LIMIT ? Infinity : each));
+  #noteLimits(): void {
+    const { limit: stored, otherLimit: other, call } = this.#link;
+    if (other !== undefined && !this.#knowsOther) {
+      this.#knowsOther = true;
+      const used = `${quoted(this.name)} is used with limit ${call.limit} here and ${other} elsewhere`;
+      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
+    }
+    if (this.#knowsStored || stored === call.limit) return;
+    const [counts, own] = [stored, call.limit].map((each) => (each === NO_LIMIT ? Infinity : each));
     const name = quoted(this.name);
     this.#knowsStored = this.#warn(
       'STORED_LIMIT',

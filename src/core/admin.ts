@@ -27,7 +27,6 @@ export class Admin {
 
   async setLimit(newLimit: number | undefined): Promise<void> {
     await this.#change('setLimit', 'setting the limit of', { newLimit });
-    this.#link.otherLimit = undefined;
   }
 
   /** `budget`: the name of a budget, which changes in place of the rate. */
@@ -48,9 +47,7 @@ export class Admin {
   async addPermits(delta: number): Promise<port.AddPermitsReply> {
     // Of the change, which is made once however often it is sent.
     const id = this.#link.client.newId(1);
-    const { reply } = await this.#change('addPermits', 'changing the limit of', { delta, id });
-    if (reply.refused !== true) this.#link.otherLimit = undefined;
-    return reply;
+    return (await this.#change('addPermits', 'changing the limit of', { delta, id })).reply;
   }
 
   /** Undefined when the ticket is gone. `permits`: how many it is for. */

@@ -42,7 +42,7 @@ export interface Item<Verdict> {
 /** The semaphore that items belong to. */
 export interface Owner {
   /** A call has failed, and with its reply the grants that it had for others of this process. */
-  onReplyLost?(): void;
+  onReplyLost?(error: unknown, sent: Instant): void;
 }
 
 /** The items of one owner in one call, or that leave with its next call. Written here alone. */
@@ -79,13 +79,14 @@ export interface BatcherHost {
 /** Never written to. */
 const NONE: never[] = [];
 
+/** The items of one owner in a call. `bundle`: where they had gathered. */
+type LeavingShare<O, I> = Share<O, I> & { readonly bundle: Share<O, I> };
+
 interface CallUnderWay<O, I> extends Call {
   late: boolean;
   /** Monotonic. */
   deadline: number;
-  shares: readonly Share<O, I>[];
-  /** It counts towards `MOST_UNDER_WAY`. */
-  readonly isShared: boolean;
+  shares: LeavingShare<O, I>[];
 }
 
 let lastNumber = 0;
@@ -96,9 +97,8 @@ let lastNumber = 0;
  * gathers. A call makes no promise beside the client's own, and one timer watches the time limits
  * of all calls.
  *
- * One damaged semaphore makes a shared call fail. Each semaphore is then sent again alone, which
- * ids make harmless. A semaphore whose own call is refused travels alone until one of its calls
- * works.
+ * One damaged semaphore makes a shared call fail. Each of its semaphores then travels alone until
+ * one of its calls works; its items are sent again, which ids make harmless.
  */
 export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #operation: Operation<O, I, R>;
@@ -109,12 +109,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #gathered: Share<O, I>[] = NONE;
   /** Calls whose time is not over. */
   #underWay: CallUnderWay<O, I>[] = NONE;
-  #shared = 0;
   /** The moment before the next calls leave; undefined: none are about to. */
   #leavesAt: Instant | undefined;
   readonly #alone = new WeakSet<O>();
 
-  constructor(operation: Operation<O, I, R>, host: BatcherHost, callTimeoutMs: number) {
+  constructor(host: BatcherHost, callTimeoutMs: number, operation: Operation<O, I, R>) {
     this.#operation = operation;
     this.#host = host;
     this.#callTimeoutMs = callTimeoutMs;
@@ -131,7 +130,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   // After a reply, too, on the next tick: by then its callers have added their next items.
   #flushSoon(): void {
-    if (this.#leavesAt !== undefined || this.#shared >= MOST_UNDER_WAY) return;
+    if (this.#leavesAt !== undefined || this.#underWay.length >= MOST_UNDER_WAY) return;
     // Before the tick: a clock of the user's own may throw.
     const now = instant(this.#host.clock);
     // From now on, so that the timer is kept from call to call.
@@ -143,38 +142,34 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #flush = (): void => {
     const sent = this.#leavesAt ?? instant(this.#host.clock);
     this.#leavesAt = undefined;
-    while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext(sent);
+    while (this.#gathered.length > 0 && this.#underWay.length < MOST_UNDER_WAY)
+      this.#sendNext(sent);
     this.#goOn();
   };
 
   /** The bundles that have gathered for longest, as many as a call has room for. */
   #sendNext(sent: Instant): void {
-    const call = this.#newCall(sent, true);
+    const call = this.#newCall(sent);
     const bundles = this.#gathered;
     const { mostIds = MOST_IDS } = this.#operation;
-    let shares: Share<O, I>[] = NONE;
     this.#gathered = NONE;
     let ids = 0;
     let taken = 0;
     // By index: an iterator costs a lone pair more.
     for (let bundle = bundles[0]; bundle !== undefined; bundle = bundles[taken]) {
       const { items, owner } = bundle;
-      // A semaphore that leaves alone takes no room from its neighbours.
+      // A semaphore that travels alone fills a call.
       const isAlone = this.#alone.has(owner);
-      const weight = isAlone ? 0 : (this.#operation.weightOf?.(items) ?? items.length);
-      if (shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
+      const weight = isAlone ? mostIds : (this.#operation.weightOf?.(items) ?? items.length);
+      if (call.shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
       ids += weight;
       taken += 1;
-      const own = isAlone ? this.#newCall(sent, false) : call;
-      const leaving = this.#take(bundle, own);
-      if (leaving.length === 0) continue;
-      const share = { owner, items: leaving };
-      if (isAlone) this.#send(own, [share]);
-      else shares = added(shares, share);
+      const leaving = this.#take(bundle, call);
+      if (leaving.length > 0) call.shares = added(call.shares, { owner, items: leaving, bundle });
     }
     // At once: to shift each bundle would move a long list as often as it has bundles.
     if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
-    if (shares.length > 0) this.#send(call, shares);
+    if (call.shares.length > 0) this.#send(call);
   }
 
   /** The items that leave in `call`: the first of a bundle that are still wanted. */
@@ -183,10 +178,12 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     bundle.items = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
     // Behind the others: a bundle that always has more would keep them from leaving.
     if (bundle.items.length > 0) this.#gathered = added(this.#gathered, bundle);
-    return leavingOf(items, call);
+    if (items.length > 1) return items.filter((item) => item.joinCall(call));
+    // Mostly one, and it is wanted: no other list is made.
+    return items[0]?.joinCall(call) === true ? items : NONE;
   }
 
-  #newCall(sent: Instant, isShared: boolean): CallUnderWay<O, I> {
+  #newCall(sent: Instant): CallUnderWay<O, I> {
     lastNumber += 1;
     return {
       operation: this.#operation.name,
@@ -195,27 +192,24 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       late: false,
       deadline: sent.monotonic + this.#callTimeoutMs,
       shares: NONE,
-      isShared,
     };
   }
 
-  #send(call: CallUnderWay<O, I>, shares: readonly Share<O, I>[]): void {
-    call.shares = shares;
-    const timeoutMs = this.#operation.timeoutOf?.(shares);
+  #send(call: CallUnderWay<O, I>): void {
+    const timeoutMs = this.#operation.timeoutOf?.(call.shares);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#underWay = added(this.#underWay, call);
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
-    if (call.isShared) this.#shared += 1;
     let replies: Promise<readonly R[]>;
     try {
-      replies = this.#operation.run(shares);
+      replies = this.#operation.run(call.shares);
     } catch (error) {
       // A backend may throw instead of rejecting.
       replies = Promise.reject(error);
     }
     replies.then(
       (all) => this.#onReplies(call, all),
-      (error: unknown) => this.#fail(call, error, this.#host.isRetryable(error)),
+      (error: unknown) => this.#fail(call, error),
     );
   }
 
@@ -231,7 +225,9 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
           throw new Error('the backend sent fewer replies than it got calls');
         this.#operation.deliver(share, reply, call);
       } catch (error) {
-        if (!call.late) for (const item of share.items) item.fail(error, call);
+        if (call.late) continue;
+        for (const item of share.items) item.fail(error, call);
+        share.owner.onReplyLost?.(error, call.sent);
       }
     }
     this.#goOn();
@@ -242,7 +238,6 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     if (call.late) return;
     const isLast = this.#underWay.length === 1;
     this.#underWay = isLast ? NONE : this.#underWay.filter((other) => other !== call);
-    if (call.isShared) this.#shared -= 1;
   }
 
   /** No timer is set while no call is under way. */
@@ -254,34 +249,27 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #endOverdue(): void {
     const now = this.#host.clock.monotonic();
     for (const call of this.#underWay.filter(({ deadline }) => deadline <= now)) {
-      this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
+      this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic));
       call.late = true;
     }
     for (const { deadline } of this.#underWay) this.#overdue.wakeBy(deadline, now);
   }
 
-  /** `passes`: the trouble is temporary and no semaphore's fault: none is sent again alone. */
-  #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
+  #fail(call: CallUnderWay<O, I>, error: unknown): void {
     if (call.late) return;
     this.#end(call);
-    // The call may have run all the same, and granted requests that it did not carry.
-    for (const { owner } of call.shares) owner.onReplyLost?.();
-    const isRepeated = !passes && call.shares.length > 1;
-    for (const share of call.shares) {
-      if (!passes && !isRepeated) this.#alone.add(share.owner);
-      const failed = isRepeated ? this.#repeat(share) : share.items;
-      for (const item of failed) item.fail(error, call);
+    // Trouble that passes is no semaphore's fault.
+    const isRefused = !this.#host.isRetryable(error);
+    const isRepeated = isRefused && call.shares.length > 1;
+    for (const { owner, items, bundle } of call.shares) {
+      if (isRefused) this.#alone.add(owner);
+      for (const item of items)
+        if (isRepeated) this.add(bundle, item);
+        else item.fail(error, call);
+      // The call may have run all the same, and granted requests that it did not carry.
+      owner.onReplyLost?.(error, call.sent);
     }
     this.#goOn();
-  }
-
-  /** Sends a share again, alone. Gives the items that are no longer wanted. */
-  #repeat({ owner, items }: Share<O, I>): readonly I[] {
-    const call = this.#newCall(instant(this.#host.clock), false);
-    const again = leavingOf(items, call);
-    if (again.length > 0) this.#send(call, [{ owner, items: again }]);
-    const travelling = new Set(again);
-    return items.filter((item) => !travelling.has(item));
   }
 }
 
@@ -290,11 +278,4 @@ function added<T>(list: T[], one: T): T[] {
   if (list.length === 0) return [one];
   list.push(one);
   return list;
-}
-
-/** The items that travel in `call`. */
-function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
-  if (items.length > 1) return items.filter((item) => item.joinCall(call));
-  // Mostly one, and it is wanted: no other list is made.
-  return items[0]?.joinCall(call) === true ? items : NONE;
 }

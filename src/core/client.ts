@@ -1,20 +1,10 @@
 import type * as port from '../backends/backend.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
-import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Batchers } from './operations.js';
 import type { Permit, SemaphoreLink } from './semaphore-link.js';
 import { WeakGroups } from './weak-groups.js';
-
-/** How long one search for strays may take, in milliseconds. */
-const SEARCH_TIMEOUT_MS = 5000;
-
-/**
- * Between two searches, in milliseconds: after an interruption each semaphore that waits wants a
- * search, and the server has enough to do.
- */
-const SEARCH_PAUSE_MS = 20;
 
 /**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
@@ -52,7 +42,7 @@ export class Client implements port.GrantListener {
   readonly semaphores: WeakGroups<SemaphoreLink> = new WeakGroups();
   /** Of the ids that it made. */
   #lastNumber = 0;
-  /** Settles when strays were searched for among the tickets of one semaphore after the other. */
+  /** Settles when strays were searched for in all semaphores that wanted it. */
   #searched: Promise<void> = Promise.resolve();
   /** Semaphores with requests that wait for a push. Written here alone. */
   readonly waiting: Set<SemaphoreLink> = new Set();
@@ -108,12 +98,7 @@ export class Client implements port.GrantListener {
 
   remove(link: SemaphoreLink): void {
     if (!this.waiting.delete(link) || this.waiting.size > 0) return;
-    if (this.#listening === undefined) void this.close();
-    else this.#closeLater();
-  }
-
-  #closeLater(): void {
-    this.#alarm.stop();
+    if (this.#listening === undefined) return void this.close();
     const now = this.clock.monotonic();
     this.#alarm.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
@@ -170,13 +155,18 @@ export class Client implements port.GrantListener {
     const wasHealthy = this.healthy;
     this.healthy = healthy && this.#listening !== undefined;
     if (!healthy && this.waiting.size === 0) return void this.close();
-    if (this.healthy && this.waiting.size === 0) this.#closeLater();
     // Each notification makes waiters poll as often as at first: not worth it without news.
     if (!this.healthy && !wasHealthy) return;
-    const isBack = this.healthy && this.#isInterrupted;
-    this.#isInterrupted = !this.healthy;
     // Also the semaphores whose calls are under way: a grant may have been pushed meanwhile.
-    for (const link of this.semaphores.all()) link.onHealth(this.healthy, isBack);
+    for (const link of this.semaphores.all().filter(({ requests }) => requests > 0)) {
+      link.onGrantMissed();
+      // In one semaphore after the other: after an interruption the server has enough to do. After
+      // a search that fails each stray shows when it is granted, too.
+      const search = () => this.#giveStraysBack(link);
+      if (this.healthy && this.#isInterrupted)
+        this.#searched = this.#searched.then(search).catch(() => undefined);
+    }
+    this.#isInterrupted = !this.healthy;
   }
 
   onFailed(): void {
@@ -190,16 +180,10 @@ export class Client implements port.GrantListener {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  searchStrays({ key, limit }: port.Call): void {
-    const search = async (): Promise<void> => {
-      await new Promise<void>((resolve) => this.clock.schedule(resolve, SEARCH_PAUSE_MS, false));
-      const inspecting = this.backend.inspect({ key, limit });
-      const found = await withTimeout(this.clock, SEARCH_TIMEOUT_MS, inspecting);
-      for (const { id } of [...found.holders, ...found.waiters])
-        if (this.find(key.name, id) === undefined) this.#giveBack(key.name, id);
-    };
-    // After a search that fails each stray shows when it is granted, too.
-    this.#searched = this.#searched.then(search).catch(() => undefined);
+  async #giveStraysBack({ admin, name }: SemaphoreLink): Promise<void> {
+    const { holders, waiters } = await admin.inspect();
+    for (const { id } of [...holders, ...waiters])
+      if (this.find(name, id) === undefined) this.#giveBack(name, id);
   }
 
   /** Ids of adopted tickets were not made here. */

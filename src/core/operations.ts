@@ -1,6 +1,6 @@
 import type * as port from '../backends/backend.js';
 import { ServerClock } from '../time/server-clock.js';
-import { Batcher, type Call, type Item, type Operation, type Share } from './batcher.js';
+import { Batcher, type Call, type Item, type Share } from './batcher.js';
 import type { Client } from './client.js';
 import type { Lease } from './lease.js';
 import type { Release } from './release.js';
@@ -31,34 +31,27 @@ export interface Batchers {
 const idOf = ({ id }: Release): string => id;
 const timeoutOf = ({ callTimeoutMs }: Lease): number => callTimeoutMs;
 const hasSpent = ({ spent }: Release): boolean => spent !== undefined;
-/** A request that waits already costs the server twice as much as a new one. */
-const addWeight = (sum: number, { arrival }: Request): number =>
-  sum + (arrival === undefined ? 1 : 2);
 
 export function batchersOf(client: Client, callTimeoutMs: number): Batchers {
   const { backend, clock } = client;
-  const acquire: Operation<SemaphoreLink, Request, port.AcquireReply> = {
-    name: 'acquire',
-    weightOf: (items) => items.reduce(addWeight, 0),
-    run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
-    deliver: deliverAcquire,
-  };
-  const extend: Operation<SemaphoreLink, Lease, port.ExtendReply> = {
-    name: 'extend',
-    mostIds: MOST_RENEWALS,
-    run: (shares) => backend.extend(shares.map(extendCall)),
-    timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
-    deliver: answering(extended),
-  };
-  const release: Operation<SemaphoreLink, Release, port.ReleaseReply> = {
-    name: 'release',
-    run: (shares) => backend.release(shares.map(releaseCall)),
-    deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
-  };
   return {
-    acquires: new Batcher(acquire, client, callTimeoutMs),
-    renewals: new Batcher(extend, client, callTimeoutMs),
-    releases: new Batcher(release, client, callTimeoutMs),
+    acquires: new Batcher(client, callTimeoutMs, {
+      name: 'acquire',
+      run: (shares) => backend.acquire(acquireCalls(shares, clock.monotonic(), callTimeoutMs)),
+      deliver: deliverAcquire,
+    }),
+    renewals: new Batcher(client, callTimeoutMs, {
+      name: 'extend',
+      mostIds: MOST_RENEWALS,
+      run: (shares) => backend.extend(shares.map(extendCall)),
+      timeoutOf: (shares) => Math.min(...shares.flatMap(({ items }) => items.map(timeoutOf))),
+      deliver: answering(extended),
+    }),
+    releases: new Batcher(client, callTimeoutMs, {
+      name: 'release',
+      run: (shares) => backend.release(shares.map(releaseCall)),
+      deliver: answering(({ released }: port.ReleaseReply, index) => released[index] === true),
+    }),
     serverClock: new ServerClock(clock),
   };
 }
@@ -68,7 +61,7 @@ function answering<I extends Item<V>, R extends port.Reply, V>(
   verdictOf: (reply: R, index: number, item: I) => V | undefined,
 ) {
   return ({ owner, items }: Share<SemaphoreLink, I>, reply: R, call: Call): void => {
-    owner.observe(reply, call.sent);
+    owner.observe(reply, call.sent, call.operation === 'acquire' && !call.late);
     // By index: an iterator costs more on this path.
     for (let item = items[0], i = 0; item !== undefined; item = items[++i]) {
       const verdict = verdictOf(reply, i, item);
@@ -83,10 +76,10 @@ const answerAcquire = answering(
 );
 
 export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
-  share.owner.askAgainAt = reply.askAgainAt;
-  // A request that reports its position asks as often as others do.
-  share.owner.isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
   answerAcquire(share, reply, call);
+  // A request that reports its position asks as often as others do.
+  const isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
+  share.owner.scheduleTry(reply.askAgainAt, isTurn);
 }
 
 function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {
@@ -99,27 +92,28 @@ function extendCall({ owner, items }: Share<SemaphoreLink, Lease>): port.ExtendC
   return { ...owner.call, ttl: owner.options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {
+function releaseCall({ owner, items }: Share<SemaphoreLink, Release>): port.ReleaseCall {
   const spent = items.some(hasSpent) ? items.map((item) => item.spent) : undefined;
-  const { key, limit, client } = call;
+  // Field by field: a spread costs a lone pair 400 bytes.
+  const { key, limit, client } = owner.call;
   return { key, limit, client, ids: items.map(idOf), spent };
 }
 
 /**
- * Each call names the server time after which it must change nothing, once the server's clock is
- * known: its callers have an error by then.
+ * They name the server time after which they must change nothing, once the server's clock is known:
+ * their callers have an error by then.
  */
 export function acquireCalls(
   shares: readonly AcquireShare[],
   now: number,
   callTimeoutMs: number,
 ): port.AcquireCall[] {
-  const serverNow = shares[0]?.owner.batchers.serverClock.latestIn(0);
+  const wantedFor = Math.min(timeWanted(shares, now), callTimeoutMs);
+  const notAfter = shares[0]?.owner.batchers.serverClock.latestIn(wantedFor);
   const calls = Array<port.AcquireCall>(shares.length);
   // By index and field by field: an iterator and a spread cost more on this path.
   for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {
     const { owner, items } = share;
-    const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const { key, limit, client } = owner.call;
     const { ttl, label, maxWaiting, rate, budgets, groupLimit } = owner.options;
     calls[i] = {
@@ -128,7 +122,7 @@ export function acquireCalls(
       client,
       ttl,
       label,
-      notAfter: serverNow === undefined ? undefined : serverNow + wantedFor,
+      notAfter,
       maxWaiting,
       rate,
       budgets,
@@ -139,15 +133,10 @@ export function acquireCalls(
   return calls;
 }
 
-/**
- * For how long the callers want their permits, in milliseconds. Rounded up by at most a
- * thirty-second part, so that most semaphores of a call have the same value, and the script gets
- * few groups of them.
- */
-function timeWanted(items: readonly Request[], now: number): number {
+/** For how long callers want their permits, in milliseconds. */
+function timeWanted(shares: readonly AcquireShare[], now: number): number {
   let last = now + 1;
-  for (const { deadline } of items) last = Math.max(last, deadline);
-  if (last === Infinity) return last;
-  const step = 2 ** (Math.floor(Math.log2(last - now)) - 5);
-  return Math.ceil((last - now) / step) * step;
+  for (let share = shares[0], i = 0; share !== undefined; share = shares[++i])
+    for (const { deadline } of share.items) last = Math.max(last, deadline);
+  return last - now;
 }

@@ -34,8 +34,6 @@ export class Request extends Lease implements port.TicketRequest {
   #onWaiting: ResolvedRequest['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
-  /** Asks again as soon as its call is answered: the answer may be older than a grant. */
-  #repeats = false;
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
   /** The progress that its `onWaiting` heard last, and when. */
@@ -78,29 +76,26 @@ export class Request extends Lease implements port.TicketRequest {
     this.link.batchers.acquires.add(this.link.toAcquire, this);
     this.stage = 'sent';
     this.#askedAt = now;
-    this.#repeats = false;
   }
 
-  /** Asks if it waits; `isMissed`: and after a call that is under way. */
-  askAgain(isMissed: boolean): void {
+  askAgain(): void {
     if (this.stage === 'waiting') this.ask();
-    else if (isMissed && this.stage === 'sent') this.#repeats = true;
   }
 
   override joinCall(call: Call): boolean {
-    return (call.operation !== 'acquire' || this.isPending) && super.joinCall(call);
+    if (call.operation !== 'acquire' || this.isPending) return super.joinCall(call);
+    // Its last call has failed, and may have run behind its withdrawal.
+    if (this.stage === 'leaving' || this.stage === 'gone') this.withdraw();
+    return false;
   }
 
   override answer(verdict: Verdict, call: Call): void {
     if (typeof verdict !== 'object') return super.answer(verdict, call);
-    if (!call.late) this.link.noteReply();
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onVerdict(verdict, call);
-    this.link.scheduleTry();
   }
 
   #onVerdict(verdict: port.AcquireVerdict, call: Call): void {
-    this.link.isFailing = false;
     if (!this.isPending) {
       // A later token: the ticket that is held was lost with the server's data.
       if (verdict.kind === 'granted' && verdict.fencingToken > this.fencingToken)
@@ -124,8 +119,8 @@ export class Request extends Lease implements port.TicketRequest {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.link.isFailing = true;
       this.#park();
+      this.link.onReplyLost(new Error('the call came late'), call.sent);
     }
   }
 
@@ -133,15 +128,12 @@ export class Request extends Lease implements port.TicketRequest {
     if (call.operation !== 'acquire') return super.fail(error, call);
     if (!call.late && this.stage === 'sent') this.stage = 'waiting';
     this.#onError(error);
-    if (this.isPending) this.link.noteFailure(call.sent.monotonic, error);
-    this.link.scheduleTry();
   }
 
   #onError(error: unknown): void {
     if (this.stage === 'held') return;
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.withdraw();
-    this.link.isFailing = true;
     this.lastError = error;
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
@@ -165,7 +157,6 @@ export class Request extends Lease implements port.TicketRequest {
     // A late reply, or a push, changes nothing for the call that is under way; and its `onWaiting`
     // may have ended it.
     if (this.stage !== 'waiting') return;
-    if (this.#repeats) return this.ask();
     const { name, id, permits } = this;
     if (this.attempts === 1 && telemetry.wait.hasSubscribers)
       telemetry.wait.publish({ name, id, permits });
@@ -181,9 +172,7 @@ export class Request extends Lease implements port.TicketRequest {
     const most = Math.min(CLAIM_TIME_MS, this.ttl);
     const window = batchers.serverClock.validityUntil(grant.expiresAt, most);
     if (window === undefined || client.backend.confirmsPushedGrants === true) {
-      // Behind its own call, if that is under way: its reply was made before the grant.
-      this.askAgain(true);
-      return this.link.tryAgain();
+      return this.link.onGrantMissed();
     }
     // Any program can send a grant: a request takes it only if it fits.
     if (grant.slots.length === this.permits) this.#grant(grant, window, false);
@@ -191,8 +180,9 @@ export class Request extends Lease implements port.TicketRequest {
 
   #grant(ticket: port.Ticket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) {
-      this.#onError(new Error('the grant arrived after its lease had expired'));
-      return this.link.scheduleTry();
+      const error = new Error('the grant arrived after its lease had expired');
+      this.#onError(error);
+      return this.link.onReplyLost(error, window.from);
     }
     this.#end(this);
     this.publishGrant(this.link.clock.monotonic() - this.started);

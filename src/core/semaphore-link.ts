@@ -75,13 +75,11 @@ export class SemaphoreLink implements Owner {
   readonly call: Call;
   readonly key: SemaphoreKey;
   readonly name: string;
-  /** Semaphores of the same lane share calls. */
-  readonly lane: string;
   /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
   /** Between two extensions of a lease, in milliseconds. */
   readonly extendEvery: number;
-  /** Kept alive by their semaphores. */
+  /** Of the semaphores that share calls, which keep them alive. */
   readonly batchers: Batchers;
   readonly toAcquire: Share<SemaphoreLink, Request> = { owner: this, items: [] };
   readonly toExtend: Share<SemaphoreLink, Lease> = { owner: this, items: [] };
@@ -100,32 +98,23 @@ export class SemaphoreLink implements Owner {
   readonly deadlines: Wakeup;
   /** Wakes leases. It is not set while nothing is held. */
   readonly beats: Wakeup;
-  /** Server time at which a request should ask again; undefined: no such time is known. */
-  askAgainAt: number | undefined = undefined;
-  /** That time is a turn, until which the process's waiter lease lasts. */
-  isTurn = false;
   /** The limit that counts, as of the last reply: the limit that is stored, else its own. */
   limit: number;
-  /** Of another process, while none is stored: the first that was seen is news. */
+  /** Of another process, while none is stored: the first that was seen. */
   otherLimit: number | undefined;
-  #onOtherLimit: ((otherLimit: number) => void) | undefined;
   /** Undefined without a listener: an outage is then reported to a later one. */
   listener: OutageListener | undefined;
   /**
-   * Monotonic time at which the first failed call of this outage was sent. Infinity: the outage has
-   * been reported, and is not reported again.
+   * Monotonic time at which a call that failed was sent, or a grant may have been missed: pushes
+   * are not relied on until requests that were sent since then are answered. Undefined: they were.
    */
-  #failingSince: number | undefined;
-  /** The last call failed: pushes are not relied on until a call succeeds. */
-  isFailing = false;
-  /** How many requests wait. */
-  #requests = 0;
+  #unsureSince: number | undefined;
+  /** The listener knows of the outage. */
+  #isReported = false;
+  /** How many requests wait. Written here alone. */
+  requests = 0;
   readonly #nextTry: Wakeup;
   #pauses = 0;
-  /** Drawn once for each pause, however many replies ask for its length. */
-  #random = 0;
-  /** The subscription is back after an interruption: the server may have older data since. */
-  #searchesStrays = false;
   #callers = 0;
   #held = 0;
   /** Ends the drain of a close that has one. */
@@ -141,18 +130,18 @@ export class SemaphoreLink implements Owner {
     this.call = { key, limit, client: client.name };
     this.key = key;
     this.name = key.name;
-    this.lane = backend.laneOf?.(key) ?? key.prefix;
     const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.callTimeoutMs = callTimeoutMs;
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     const make = () => batchersOf(client, callTimeoutMs);
-    this.batchers = client.batchers.one(`${callTimeoutMs} ${this.lane}`, make);
+    const lane = backend.laneOf?.(key) ?? key.prefix;
+    this.batchers = client.batchers.one(`${callTimeoutMs} ${lane}`, make);
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
-    this.#nextTry = new Wakeup(clock, true, () => this.tryAgain());
+    this.#nextTry = new Wakeup(clock, true, () => this.#tryAgain());
     client.semaphores.add(key.name, this);
   }
 
@@ -229,21 +218,34 @@ export class SemaphoreLink implements Owner {
     this.endDrain?.();
   }
 
-  observe({ serverTime, storedLimit, otherLimit, grants }: Reply, sent: Instant): void {
+  /** What every reply says. `isServed`: it answers requests in time. */
+  observe(reply: Reply, sent: Instant, isServed = false): void {
+    const { serverTime, storedLimit, otherLimit, grants } = reply;
     this.batchers.serverClock.observe(sent, serverTime);
     this.limit = storedLimit ?? this.call.limit;
     if (otherLimit !== undefined && this.otherLimit === undefined) {
       this.otherLimit = otherLimit;
       telemetry.mismatch.publish({ name: this.name, limit: this.call.limit, otherLimit });
-      this.#onOtherLimit?.(otherLimit);
     }
+    if (isServed) this.#onServed(sent);
     if (grants.length > 0) this.client.onGrants(grants, this.name);
   }
 
-  onReplyLost(): void {
+  #onServed(sent: Instant): void {
+    this.listener?.onReply();
+    if (sent.monotonic < (this.#unsureSince ?? -Infinity)) return;
+    this.#unsureSince = undefined;
+    this.#isReported = false;
+  }
+
+  /** An outage needs no timer: a call without a reply fails, and is then tried again. */
+  onReplyLost(error: unknown, sent: Instant): void {
     for (const link of this.client.semaphores.of(this.name)) {
-      link.isFailing = true;
+      if (!this.client.waiting.has(link)) continue;
+      link.#unsureSince ??= sent.monotonic;
       link.scheduleTry();
+      const isOutage = this.clock.monotonic() - link.#unsureSince >= OUTAGE_MS;
+      if (isOutage && !link.#isReported) link.#isReported = link.listener?.onOutage(error) === true;
     }
   }
 
@@ -254,79 +256,49 @@ export class SemaphoreLink implements Owner {
   }
 
   /**
-   * Calls `listener` once when a process is seen to use another limit and none is stored, at once
-   * if that is so already.
+   * A grant may have been missed: the requests that wait ask at once. Those whose call is under way
+   * ask again soon after its reply, which may be older than the grant.
    */
-  onceOtherLimit(listener: (otherLimit: number) => void): void {
-    if (this.otherLimit === undefined) this.#onOtherLimit = listener;
-    else listener(this.otherLimit);
-  }
-
-  /**
-   * The health of the subscription has changed. After a (re)subscription one try at once: a grant
-   * may have been pushed before it. `isBack`: after an interruption.
-   */
-  onHealth(isHealthy: boolean, isBack: boolean): void {
-    if (this.#requests === 0) return;
-    this.#searchesStrays ||= isBack;
-    this.#startPause(0);
-    // A try that is under way may have run before the subscription: once more behind it.
-    if (isHealthy) this.tryAgain(true);
-    else this.scheduleTry();
+  onGrantMissed(): void {
+    this.#unsureSince = this.clock.monotonic();
+    this.#pauses = 0;
+    this.#tryAgain();
   }
 
   /** A request waits from now on, or no more. */
   countRequest(change: 1 | -1): void {
-    this.#requests += change;
+    this.requests += change;
     if (!telemetry.queue.hasSubscribers) return;
-    telemetry.queue.publish({ name: this.name, waiting: this.#requests });
-  }
-
-  /** A call was answered in time. */
-  noteReply(): void {
-    this.#failingSince = undefined;
-    this.listener?.onReply();
-    if (this.#searchesStrays) this.client.searchStrays(this.call);
-    this.#searchesStrays = false;
-  }
-
-  /**
-   * A call of a request that waits has failed. An outage needs no timer: a call without a reply
-   * fails after min(ttl, 5000) ms, and is then tried again.
-   */
-  noteFailure(sentAt: number, error: unknown): void {
-    this.#failingSince ??= sentAt;
-    const since = this.clock.monotonic() - this.#failingSince;
-    if (since >= OUTAGE_MS && this.listener?.onOutage(error) === true)
-      this.#failingSince = Infinity;
+    telemetry.queue.publish({ name: this.name, waiting: this.requests });
   }
 
   /** A request waits no more. */
   onRequestEnded(isGranted: boolean): void {
     this.countRequest(-1);
-    if (isGranted || this.#requests === 0) this.#startPause(0);
-    if (this.#requests > 0) return;
+    if (isGranted || this.requests === 0) this.#pauses = 0;
+    if (this.requests > 0) return;
     this.#nextTry.stop();
-    this.askAgainAt = undefined;
-    this.isTurn = false;
     // The time until the next call is no outage.
-    if (this.#failingSince !== Infinity) this.#failingSince = undefined;
+    this.#unsureSince = undefined;
     this.client.remove(this);
   }
 
-  tryAgain(isMissed = false): void {
+  #tryAgain(): void {
     this.#nextTry.stop();
-    this.#startPause(this.#pauses + 1);
-    for (const permit of this.permits.values()) permit.askAgain?.(isMissed);
+    this.#pauses += 1;
+    for (const permit of this.permits.values()) permit.askAgain?.();
   }
 
-  /** Sets the next try, unless an earlier one is set. */
-  scheduleTry(): void {
-    const { clock, client, options, askAgainAt, isTurn } = this;
+  /**
+   * Sets the next try, unless an earlier try is set. `askAgainAt`: the server time at which the
+   * requests of a reply should ask again. `isTurn`: the process's waiter lease lasts until then.
+   */
+  scheduleTry(askAgainAt?: number, isTurn = false): void {
+    const { clock, client, options } = this;
     if (!client.waiting.has(this)) return;
     const now = clock.monotonic();
-    if (this.isFailing || !client.healthy) {
-      const pause = backoffDelay(options.retry, this.#pauses, this.#random);
+    if (this.#unsureSince !== undefined || !client.healthy) {
+      const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));
       return this.#nextTry.wakeAround(now + pause, now);
     }
     if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
@@ -341,12 +313,6 @@ export class SemaphoreLink implements Owner {
     this.#nextTry.wakeBy(now + Math.max(1, this.batchers.serverClock.delayUntil(time)), now);
   }
 
-  #startPause(number: number): void {
-    if (number === 0 && this.#pauses === 0) return;
-    this.#pauses = number;
-    this.#random = randomBy(this.clock);
-  }
-
   /**
    * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
    * everything back. Never rejects.
@@ -356,19 +322,15 @@ export class SemaphoreLink implements Owner {
     this.admin.closing.abort(reason());
     const requests = [...this.permits.values()].filter(({ isPending }) => isPending);
     const abandoned = inSlices(requests, (request) => request.abandon?.(reason()));
-    await Promise.all([abandoned, this.#loseAllAfter(drain)]);
-    // At the same time, so that a server that hangs holds it up once.
-    await Promise.all([this.client.close(), this.releases.drained()]);
-    // The timer that all semaphores share ends a tick after its last user.
-    await new Promise<void>((resolve) => nextTick(resolve));
-  }
-
-  /** The first leases at once, if there is no time, or nothing is held. */
-  async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0 && this.#held > 0) {
       const nothingHeld = new Promise<void>((resolve) => (this.endDrain = resolve));
       await awaitAtMost(this.clock, drain, nothingHeld);
     }
-    await inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));
+    const lost = inSlices([...this.permits.values()], (permit) => permit.lose?.('closed'));
+    await Promise.all([abandoned, lost]);
+    // At the same time, so that a server that hangs holds it up once.
+    await Promise.all([this.client.close(), this.releases.drained()]);
+    // The timer that all semaphores share ends a tick after its last user.
+    await new Promise<void>((resolve) => nextTick(resolve));
   }
 }

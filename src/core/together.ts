@@ -1,5 +1,5 @@
 import type { AcquireReply } from '../backends/backend.js';
-import { Batcher, MOST_IDS, type Operation } from './batcher.js';
+import { Batcher, MOST_IDS } from './batcher.js';
 import type { Lease } from './lease.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
 import { Request } from './request.js';
@@ -27,9 +27,12 @@ export function acquireTogether(
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
-  const callTimeoutMs = Math.min(...requests.map((each) => each.link.callTimeoutMs));
+  const { callTimeoutMs } = link;
   const { backend, clock } = link.client;
-  const operation: Operation<SemaphoreLink, Request, Reply> = {
+  // An error is of no semaphore alone: none is asked for again by itself.
+  const host = { clock, isRetryable: () => true };
+  // In a separate call, behind the releases that were made before in the same turn.
+  const batcher = new Batcher<SemaphoreLink, Request, Reply>(host, callTimeoutMs, {
     name: 'acquire',
     run: async (shares) => {
       const calls = acquireCalls(shares, clock.monotonic(), callTimeoutMs);
@@ -41,11 +44,7 @@ export function acquireTogether(
       if (reply === null) for (const request of share.items) request.refuse();
       else deliverAcquire(share, reply, call);
     },
-  };
-  // An error is of no semaphore alone: none is asked for again by itself.
-  const host = { clock, isRetryable: () => true };
-  // In a separate call, behind the releases that were made before in the same turn.
-  const batcher = new Batcher(operation, host, callTimeoutMs);
+  });
   for (const request of requests) batcher.add({ owner: request.link, items: [] }, request);
   return requests.map(({ outcome }) => outcome);
 }
@@ -57,8 +56,7 @@ function canTakeTogether(wanted: readonly Wanted[], first: SemaphoreLink): boole
   const fits = ({ link, permits }: Wanted): boolean => {
     const { rate, budgets, groupLimit } = link.options;
     const isPlain = (rate ?? budgets ?? groupLimit) === undefined && permits === 1;
-    const isNear = link.client === first.client && link.lane === first.lane;
-    return isPlain && isNear;
+    return isPlain && link.batchers === first.batchers;
   };
   return semaphores.size === wanted.length && wanted.every(fits);
 }

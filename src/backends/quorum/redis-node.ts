@@ -1,4 +1,4 @@
-import { Batcher, type Item, type Operation, type Owner } from '../../core/batcher.js';
+import { Batcher, type Item, type Owner } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
 import { type Clock, systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
@@ -156,15 +156,15 @@ export class RedisQuorumNode implements port.QuorumNode {
    * makes room for the next call when the first of its callers stops waiting.
    */
   #callsOf(which: Script): Calls {
-    const operation: Operation<NodeCall, NodeCall, Line> = {
+    const host = { clock: this.#clock, isRetryable: this.isRetryable };
+    return new Batcher<NodeCall, NodeCall, Line>(host, Infinity, {
       name: which.name,
       mostIds: MOST_SHARED_PERMITS,
       weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
       run: (shares) => this.#runFor(which, shares),
       timeoutOf: (shares) => Math.min(...shares.map(({ owner }) => owner.timeoutMs)),
       deliver: ({ owner }, line, call) => owner.answer(line, call),
-    };
-    return new Batcher(operation, { clock: this.#clock, isRetryable: this.isRetryable }, Infinity);
+    });
   }
 
   #runFor(

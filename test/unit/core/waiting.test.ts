@@ -170,19 +170,20 @@ describe('waiting', () => {
     expect(waiting.value?.held).to.equal(true);
   });
 
-  it('asks again after a push where pushes are confirmed, behind a call that is under way', async () => {
+  it('asks again after a push where pushes are confirmed, a pause behind a call that is under way', async () => {
     const backend = Object.assign(pushing(), { confirmsPushedGrants: true });
     const { clock, asked } = stubFixture({}, backend);
     const waiting = await asked();
     const gate = later<void>();
     backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
     await backend.setHealth(true);
+    await clock.advance(1);
     const [id = ''] = backend.ids;
     const before = backend.acquires.length;
     await backend.push(id);
     expect(backend.acquires, 'a call is under way').to.have.length(before);
     gate.resolve();
-    await clock.advance(0);
+    await clock.advance(2 * PLAIN.min);
     expect(backend.acquires).to.have.length(before + 1);
     expect(waiting.done, 'a push grants nothing').to.equal(false);
     backend.onAcquire = (call) => backend.allGranted(call);
