@@ -85,7 +85,7 @@ export class Request extends Lease implements port.TicketRequest {
   override joinCall(call: Call): boolean {
     if (call.operation !== 'acquire' || this.isPending) return super.joinCall(call);
     // Its last call has failed, and may have run behind its withdrawal.
-    if (this.stage === 'leaving' || this.stage === 'gone') this.withdraw();
+    if (this.stage === 'leaving') this.withdraw();
     return false;
   }
 
