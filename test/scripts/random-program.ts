@@ -113,8 +113,11 @@ const LOSSES = {
   slots: /^slots$/,
 } as const;
 
-/** How often the overview and the lives of keys are looked at; with fresh seeds at each step. */
-const LOOK_EVERY = process.env['REDSEM_SEED'] === 'fresh' ? 1 : 3;
+/**
+ * How often the overview and the lives of keys are looked at; with a given seed at each step, so
+ * that it repeats what a fresh seed has found.
+ */
+const LOOK_EVERY = process.env['REDSEM_SEED'] === undefined ? 3 : 1;
 
 /** What a member knows about its requests. */
 interface Mine {
