@@ -117,7 +117,7 @@ local function is_free(tickets, info, id, run)
   s.is_trial, s.asks = true, true
   -- Requests without a group may wait for permits of theirs, and are not overtaken.
   local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
-  s.is_trial, s.turn, s.head = false, nil, nil
+  s.is_trial, s.turn = false, nil
   close(s, '')
   local r = { permits = 1, group = '' }
   return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
