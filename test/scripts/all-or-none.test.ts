@@ -108,7 +108,7 @@ describeOnBoth('all tickets or none', (make) => {
     }
   });
 
-  it('tell a client that sleeps for a turn of long ago that a permit of its group is back', async () => {
+  it('notify a client that sleeps for a turn of long ago when a permit of its group is back', async () => {
     const one = make({ limit: 2 });
     const turns: unknown[] = [];
     const reader = { onGrants: () => {}, onTurn: (turn: unknown) => turns.push(turn) };

@@ -82,7 +82,7 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       leave(s, r, isLiving);
     }
   }
-  // Under a rate or budgets the head is looked for in any case: before positions are told.
+  // Under a rate or budgets the head is looked for in any case: before positions are reported.
   if (s.waiting > 0 && s.meters.length > 0) first(s);
   return undefined;
 }
