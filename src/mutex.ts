@@ -1,7 +1,7 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
 import { formatValue } from './arguments/shown.js';
-import { checkRange, checkType, rangeError } from './arguments/validation.js';
+import { checkRange, checkType, isObject, rangeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -49,7 +49,7 @@ export class Mutex extends Semaphore {
 
 /** The options of a semaphore of one permit. */
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
-  checkType(typeof options === 'object' && options !== null, 'options', 'an object', options);
+  checkType(isObject(options), 'options', 'an object', options);
   const { limit }: Partial<SemaphoreOptions> = options;
   const expected = 'none, because a mutex has one permit';
   checkRange(limit === undefined, 'limit', expected, formatValue(limit));

@@ -483,7 +483,7 @@ export interface Overview extends Pick<InspectReply, 'held' | 'waiting'> {
   readonly limit: number | undefined;
   /** As in `InspectReply`; undefined without a limit. */
   readonly limitFrom: 'setLimit' | 'caller' | undefined;
-  /** How long the first in the queue waits, in milliseconds; undefined where no request waits. */
+  /** The longest wait until now, in milliseconds; undefined where no request waits. */
   readonly oldestWait: number | undefined;
   /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher token. */
   readonly tokens: readonly number[];

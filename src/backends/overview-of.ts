@@ -7,13 +7,14 @@ const TOKENS = 32;
 export function overviewOf(reply: InspectReply): Overview {
   const { limit, limitFrom, held, waiting, holders, waiters } = reply;
   const isKnown = limitFrom !== 'options';
+  const waits = waiters.map(({ waitingFor }) => waitingFor);
   const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, TOKENS);
   return {
     limit: isKnown ? limit : undefined,
     limitFrom: isKnown ? limitFrom : undefined,
     held,
     waiting,
-    oldestWait: waiters[0]?.waitingFor,
+    oldestWait: waits.length === 0 ? undefined : waits.reduce((a, b) => Math.max(a, b)),
     tokens: newest.map(({ fencingToken }) => fencingToken),
   };
 }

@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import type { RedisClientOptions } from 'redis';
 import { checkOptions } from '../arguments/known-options.js';
-import { checkType, milliseconds, typeError } from '../arguments/validation.js';
+import { checkType, isObject, milliseconds, typeError } from '../arguments/validation.js';
 import { formatValue } from '../arguments/shown.js';
 import { describe } from '../error-causes.js';
 import { LONGEST_TIMER } from '../time/clock.js';
@@ -41,7 +41,7 @@ export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
     throw typeError(`options: expected one of ioredis, redis and module, got ${name || 'none'}`);
   }
   const value = ioredis ?? redis ?? module;
-  if (url === undefined) checkType(typeof value === 'object', name, 'an object of options', value);
+  if (url === undefined) checkType(isObject(value), name, 'an object of options', value);
   else checkType(URL.canParse(url), name, 'the URL of a module', value);
   try {
     return structuredClone({ ioredis, redis, module: url, maxStall });

@@ -219,6 +219,7 @@ describeWithServer('a keeper', (server) => {
       [{ ioredis: {}, redis: {} }, /got ioredis, redis/],
       [{ ioredis: 5 }, /ioredis: expected an object/],
       [{ ioredis: { retryStrategy: () => 5 } }, /ioredis: expected options that can cross.*module/],
+      [{ ioredis: [] }, /ioredis: expected an object of options/],
       [{ module: 5 }, /module: expected the URL of a module, got 5/],
       [{ module: './connect.js' }, /module: expected the URL of a module, got "\.\/connect/],
       [{ redis: {}, maxStall: 5 }, /maxStall: expected .*100.*got 5/],

@@ -2,8 +2,17 @@ import { expect } from 'chai';
 
 import type { AcquireCall } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
+import { eventually } from '../support/eventually.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, granted, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import {
+  describeOnBoth,
+  granted,
+  ids,
+  kinds,
+  ofGroup,
+  RedisFixture,
+  request,
+} from './port-fixture.js';
 
 const HOUR = 3_600_000;
 
@@ -97,5 +106,30 @@ describeOnBoth('all tickets or none', (make) => {
       one.key = key;
       expect(await one.holders()).to.have.length(1);
     }
+  });
+
+  it('notify a client that sleeps for a turn of long ago when a permit of its group is back', async () => {
+    const one = make({ limit: 2 });
+    const turns: unknown[] = [];
+    const reader = { onGrants: () => {}, onTurn: (turn: unknown) => turns.push(turn) };
+    if (one instanceof RedisFixture) await one.subscribe('d', reader);
+    else one.listen('d', { ...reader, onHealth: () => {} });
+    await one.setGroupLimit(1);
+    await one.setBudget('tokens', { permits: 1, per: HOUR, burst: 1 });
+    const ask = (id: string, group: string, cost = {}, ttl = HOUR) =>
+      one.acquire([request(id, 'wait', { order: ofGroup(group), cost })], { ttl });
+    await ask('x.1', 'h', { tokens: 1 });
+    await ask('x.2', 'g', {}, 1000);
+    await one.release('x.1');
+    for (const [id, group, cost] of [
+      ['d.1', 'h', { tokens: 1 }],
+      ['d.2', 'g', {}],
+    ] as const)
+      expect(kinds(await ask(id, group, cost))).to.deep.equal(['queued']);
+    await one.release('d.1');
+    // The holder has died.
+    one.pass(1000);
+    expect(await one.acquireTogether('y.1')).to.equal(undefined);
+    await eventually(() => expect(turns).to.deep.include({ id: 'd.2', at: one.time.now }));
   });
 });

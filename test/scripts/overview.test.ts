@@ -2,7 +2,14 @@ import { expect } from 'chai';
 
 import { keysOf } from '../../src/backends/redis/keys.js';
 import { describeWithServer } from '../support/require-server.js';
-import { closeFixtures, ids, RedisFixture } from './port-fixture.js';
+import {
+  closeFixtures,
+  describeOnBoth,
+  ids,
+  ofGroup,
+  RedisFixture,
+  request,
+} from './port-fixture.js';
 
 describeWithServer('the overview', (server) => {
   after(closeFixtures);
@@ -27,5 +34,20 @@ describeWithServer('the overview', (server) => {
     expect(rest).to.include({ held: 6001, waiting: 0 });
     expect(tokens).to.have.length(32);
     await one.redis.del(...keysOf(hurt), ...keysOf(text));
+  });
+});
+
+describeOnBoth('the overview', (make) => {
+  it('has the longest wait, also of a request that others overtake', async () => {
+    const one = make({ limit: 1 });
+    await one.take('a.1');
+    await one.acquire('b.1');
+    one.pass(1000);
+    await one.acquire([request('b.2', 'wait', { order: ofGroup('', 1, 9) })]);
+    one.pass(500);
+    expect((await one.inspect()).waiters.map(({ id }) => id)).to.deep.equal(['b.2', 'b.1']);
+    const { waiting, oldestWait } = await one.overview();
+    expect(waiting).to.equal(2);
+    expect(oldestWait).to.be.closeTo(1500, 0.01);
   });
 });

@@ -113,8 +113,11 @@ const LOSSES = {
   slots: /^slots$/,
 } as const;
 
-/** How often the overview and the lives of keys are looked at; with fresh seeds at each step. */
-const LOOK_EVERY = process.env['REDSEM_SEED'] === 'fresh' ? 1 : 3;
+/**
+ * How often the overview and the lives of keys are looked at; with a given seed at each step, so
+ * that it repeats what a fresh seed has found.
+ */
+const LOOK_EVERY = process.env['REDSEM_SEED'] === undefined ? 3 : 1;
 
 /** What a member knows about its requests. */
 interface Mine {
@@ -320,8 +323,9 @@ export class Program {
     // Callers that do not wait need not know when the next ticket expires.
     const { askAgainAt } = ours.askAgainAt === undefined ? ours : theirs;
     // Redis may count the requests of a lost queue until they ask again. It makes heads again under
-    // a cap that memory applies when the queue is served.
-    const isSure = !this.#queueLost && !(this.#isRuled && this.#partLost);
+    // a cap that memory applies when the queue is served; and a new cap moves heads aside on either
+    // side only when it looks at them.
+    const isSure = !this.#queueLost && !(this.#isRuled && this.#partLost) && !this.#capMoves;
     const shown = (reply: AcquireReply) => (isSure ? reply : withoutProgress(reply));
     compare(shown({ ...theirs, askAgainAt }), shown(ours));
     const own: Ask[] = [];
@@ -485,6 +489,11 @@ export class Program {
   /** Rates, budgets or group limits count in the program. */
   get #isRuled(): boolean {
     return this.#acts.some((act) => /Rate|Terms|Budget|Group/.test(act));
+  }
+
+  /** The cap of groups may change: positions are estimates then. */
+  get #capMoves(): boolean {
+    return this.#acts.some((act) => /Terms|Group/.test(act));
   }
 
   #newId({ client }: Mine, permits: number): string {

@@ -15,7 +15,8 @@ const names = await groupsIn('name-cases');
 
 describe('conformance, with time', () => {
   semaphoreSuite(memoryRow(), { passage });
-  semaphoreSuite(ioredisMockRow(), { passage });
+  // Its Lua runs in JavaScript: a script keeps the timers of the process waiting.
+  semaphoreSuite(ioredisMockRow(), { passage: { ...passage, late: 1000 } });
 
   describeWithServer('on a real server', (server) => {
     const rows = serverRows(server);

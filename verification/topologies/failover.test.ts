@@ -119,6 +119,8 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
         await server.command('CONFIG', 'SET', 'min-replicas-max-lag', '1');
       }
     };
+    // Also after a failure, behind the repair.
+    afterTest(() => boundLag('0'));
     await boundLag('1');
     // The first master alone can be cut off: both clients meet that.
     let cut: (at: number) => void = () => undefined;
@@ -133,7 +135,8 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       const handle = await (await semaphore(name, options, direct.target)).acquire(5000);
       const losses = lossesOf(handle);
       const waiting = (await semaphore(name, options)).acquire(LONG);
-      await new StoredSemaphore(sentinels(), name).untilListening();
+      const stored = new StoredSemaphore(sentinels(), name);
+      await stored.untilListening();
       await untilReplicated(master, replicas);
       ready += 1;
       const cutAt = await isolated;
@@ -142,7 +145,10 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       // Redis looks at the lag of its replicas once a second.
       await expectLostWithin(losses, maxLag + 1000 + ttl, cutAt);
       expect(next.held).to.equal(true);
-      expect(await next.release()).to.equal(true);
+      // A client that still changes its master may send the release twice, or too late for what is
+      // left of a late grant: the answer is false then, and the ticket is gone all the same.
+      await next.release();
+      await stored.expectEmpty();
     });
     await eventually(() => ready === bothKinds.length);
     cut(performance.now());
@@ -150,8 +156,6 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
     sentinels().isolateFirst();
     await sentinels().untilFailover(master);
     await Promise.all(sides);
-    await sentinels().repair();
-    await boundLag('0');
   });
 
   const topology: Topology = {

@@ -11,7 +11,7 @@
 -- Reply 'now|semaphore|…', a semaphore being 'held waiting arrival tokens state', or '!why' where
 --       it cannot be read. arrival: of the first that waits, or 0. tokens: of the 32 tickets at
 --       most that expire last, with commas between. state: see close.lua
--- Cost  O(log n + tickets), and with a dead process in the queue O(waiting requests)
+-- Cost  O(log n + tickets + flows), and with a dead process or a parked request O(waiting requests)
 
 -- include: time keys records
 local looked = 0
@@ -49,22 +49,21 @@ local function living_in(requests, clients)
   return living, earliest or '0'
 end
 
--- How many wait, and the arrival of the first.
+-- How many wait, and the arrival of the first, which is the head of its flow.
 local function waiting_in(tickets, state)
   local requests, clients = key_of(tickets, 'requests'), key_of(tickets, 'clients')
-  local waiting, queue = redis.call('HLEN', requests), key_of(tickets, 'queue')
-  if waiting > 0 and redis.call('ZCOUNT', clients, '-inf', now_text) > 0 then
+  local waiting, first = redis.call('HLEN', requests), redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '0', 'WITHSCORES')[2]
+  for priority in string.gmatch(state, ' (%d):') do
+    for _, head in ipairs(redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '-1')) do
+      local arrival = string.match(head, '^%d+')
+      first = first and first < arrival and first or arrival
+    end
+  end
+  local is_parked = string.find(state, ' parked', 1, true)
+  if waiting > 0 and (is_parked or not first or redis.call('ZCOUNT', clients, '-inf', now_text) > 0) then
     return living_in(requests, clients)
   end
-  local priority = string.match(state, ' (%d):')
-  local heads = redis.call('ZRANGE', priority and key_of(tickets, 'flows:' .. priority) or queue, '0', '0', 'WITHSCORES')
-  local head, score = heads[1], heads[2]
-  local first = head and (not priority and score or score + 0 < AT_CAP and string.match(head, '^%d+'))
-  if first or waiting == 0 then
-    return waiting, first or '0'
-  end
-  -- All groups of the priority are at the cap, or all requests are parked.
-  return living_in(requests, clients)
+  return waiting, first or '0'
 end
 
 local function summary(tickets, info)
