@@ -96,7 +96,5 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       leaveQueue(s, r, isLiving);
     }
   }
-  // Under a rate or budgets the head is looked for in any case: before positions are reported.
-  if (s.waiting > 0 && s.meters.length > 0) first(s);
   return undefined;
 }
