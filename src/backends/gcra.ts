@@ -3,19 +3,22 @@ import type { BudgetState, InspectReply, Policies, Rate, RateState } from './bac
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
  * https://brandur.org/rate-limiting), as `gcra.lua` has it: one number, the theoretical arrival
- * time, moves on by the interval with each permit. All in microseconds.
+ * time, moves on by the interval with each permit. It never moves back: a meter has a time of its
+ * own, which goes ahead of the server's time by what is given back. All in microseconds.
  */
-export interface Arrivals {
-  /** The theoretical arrival time of the next permit. */
+export interface Used {
+  /** The theoretical arrival time of the next permit, by the meter's time. */
   readonly tat: number;
   /** When the last one was granted, or the rate changed since. */
   readonly granted: number;
+  /** By how much the meter's time is ahead of the server's. */
+  readonly ahead: number;
 }
 
 /** The name of the rate among the budgets. */
 export const RATE = '';
 
-export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
+export const UNUSED: Used = { tat: 0, granted: 0, ahead: 0 };
 
 /**
  * What a request that no rate ever allows again adds at most: 31 years, so that sums stay exact.
@@ -28,36 +31,36 @@ export function intervalOf({ permits, per }: Rate): number {
 }
 
 /**
- * When the rate allows as many permits at once.
- * @param from the theoretical arrival time, or now if that is later
+ * The meter's time. If the clock was set back, it continues from the last grant: the wait is as
+ * long as it was then.
  */
-export function timeAllowed(rate: Rate, from: number, permits: number): number {
-  return from + Math.min(permits - rate.burst, 0) * intervalOf(rate);
+export function timeOf({ granted, ahead }: Used, now: number): number {
+  return Math.max(granted, now) + ahead;
 }
 
-/** Whole microseconds, rounded up, so that no window has one permit more. */
-export function afterGrant(rate: Rate, { tat }: Arrivals, now: number, permits: number): Arrivals {
-  const added = Math.min(permits * intervalOf(rate), MOST_ADDED);
-  return { tat: Math.ceil(Math.max(tat, now) + added), granted: now };
+/** How long until all that was used has come back. */
+export function leftOf(used: Used, now: number): number {
+  return Math.max(0, used.tat - timeOf(used, now));
 }
 
 /**
- * A clock that was set back, which shows by an earlier grant: the wait is as long as it was then,
- * not until the clock is where it was.
+ * After how long the rate allows as many permits at once.
+ * @param left how long until all that was used has come back
  */
-export function onClockAt(now: number, { tat, granted }: Arrivals): Arrivals {
-  return now < granted ? { tat: tat - (granted - now), granted: now } : { tat, granted };
+export function timeAllowed(rate: Rate, left: number, permits: number): number {
+  return left + Math.min(permits - rate.burst, 0) * intervalOf(rate);
 }
 
-/** What was used of one rate stays used under another. */
-export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now: number): Arrivals {
-  const [next, before] = [intervalOf(to), intervalOf(from)];
-  if (next === before || tat <= granted) return { tat, granted };
-  return { tat: Math.ceil(now + (Math.max(tat - now, 0) * next) / before), granted: now };
+/**
+ * The arrival time after a grant at the meter's `time`: whole microseconds, rounded up, so that no
+ * window has one permit more.
+ */
+export function afterGrant(rate: Rate, tat: number, time: number, permits: number): number {
+  return Math.ceil(Math.max(tat, time) + Math.min(permits * intervalOf(rate), MOST_ADDED));
 }
 
 /** What is known of the rate, or of a budget. */
-export interface KnownMeter {
+export interface KnownMeter extends Used {
   /** Of the budget, or `RATE`. */
   readonly name: string;
   /** Undefined: it is stored that there is none. */
@@ -67,7 +70,6 @@ export interface KnownMeter {
    * then on.
    */
   readonly until: number;
-  readonly arrivals: Arrivals;
 }
 
 /**
@@ -81,17 +83,18 @@ export function metersShown(
 ): Pick<InspectReply, 'rate' | 'budgets'> {
   const meters = new Map<string, KnownMeter>();
   for (const [name, rate] of Object.entries({ ...(own && { [RATE]: own }), ...others })) {
-    meters.set(name, { name, rate, until: 0, arrivals: NO_ARRIVALS });
+    meters.set(name, { name, rate, until: 0, ...UNUSED });
   }
   for (const meter of known) if (meter.until > now) meters.set(meter.name, meter);
   let rate: RateState | undefined;
   const budgets: Record<string, BudgetState> = {};
-  for (const { name, rate: terms, until, arrivals } of meters.values()) {
+  for (const meter of meters.values()) {
+    const { name, rate: terms, until } = meter;
     if (terms === undefined) continue;
     const { permits: amount, per, burst } = terms;
-    const tat = Math.max(onClockAt(now, arrivals).tat, now);
-    const nextIn = Math.max(0, timeAllowed(terms, tat, 1) - now) / 1000;
-    const used = (tat - now) / intervalOf(terms);
+    const left = leftOf(meter, now);
+    const nextIn = Math.max(0, timeAllowed(terms, left, 1)) / 1000;
+    const used = left / intervalOf(terms);
     const isStored = until === Infinity;
     const from = until > 0 ? 'caller' : 'options';
     if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };

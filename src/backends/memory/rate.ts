@@ -5,13 +5,7 @@ import { RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
 
 /** The used units of a rate, or of a budget. */
-export interface Meter extends gcra.KnownMeter {
-  rate: Rate | undefined;
-  until: number;
-  arrivals: gcra.Arrivals;
-  /** By how much all but time has moved its arrival time back. */
-  returned: number;
-}
+export type Meter = { -readonly [Field in keyof gcra.KnownMeter]: gcra.KnownMeter[Field] };
 
 type Counting = Meter & { readonly rate: Rate };
 
@@ -19,7 +13,7 @@ type Counting = Meter & { readonly rate: Rate };
 interface Charge {
   readonly name: string;
   readonly price: number;
-  /** When time has given it all back. */
+  /** The meter's time when time has given it all back. */
   readonly due: number;
 }
 
@@ -33,27 +27,30 @@ const NONE: readonly never[] = [];
 function meterOf({ meters }: Semaphore, name: string): Meter {
   const known = meters.find((meter) => meter.name === name);
   if (known !== undefined) return known;
-  const meter = { name, rate: undefined, until: 0, arrivals: gcra.NO_ARRIVALS, returned: 0 };
+  const meter = { name, rate: undefined, until: 0, ...gcra.UNUSED };
   meters.push(meter);
   return meter;
 }
 
-/** With its arrival time the ends of its tickets' charges move. */
-function move(s: Semaphore, meter: Meter, arrivals: gcra.Arrivals): void {
-  meter.returned += Math.max(0, meter.arrivals.tat - arrivals.tat);
-  meter.arrivals = arrivals;
-  s.lastUse = Math.max(s.lastUse, arrivals.tat / 1000);
+/** `time`: of the meter. */
+function move(s: Semaphore, meter: Meter, tat: number, time: number): void {
+  meter.tat = tat;
+  meter.granted = s.time;
+  meter.ahead = time - s.time;
+  s.lastUse = Math.max(s.lastUse, (s.time + tat - time) / 1000);
 }
 
 /**
  * Lets new terms count. Units that were used under the terms before stay used. Undefined: no
- * request is held back.
+ * request is held back, and all units are given back. The meter's time never goes back, for the
+ * charges of tickets.
  */
 export function useMeter(s: Semaphore, name: string, rate: Rate | undefined, until: number): void {
   const meter = meterOf(s, name);
-  const { arrivals } = meter;
-  const unused = { tat: s.time, granted: s.time };
-  move(s, meter, rate ? gcra.underRate(rate, meter.rate ?? rate, arrivals, s.time) : unused);
+  const slower = rate ? gcra.intervalOf(rate) / gcra.intervalOf(meter.rate ?? rate) : 0;
+  const left = Math.ceil(gcra.leftOf(meter, s.time) * slower);
+  const tat = Math.max(meter.tat, gcra.timeOf(meter, s.time) + left);
+  move(s, meter, tat, tat - left);
   meter.rate = rate;
   meter.until = until;
 }
@@ -61,11 +58,10 @@ export function useMeter(s: Semaphore, name: string, rate: Rate | undefined, unt
 /** Forgets meters that count no more. Of held tickets they may still settle the charges. */
 export function readMeters(s: Semaphore): void {
   for (const meter of s.meters) {
-    const { arrivals } = meter;
-    if (s.time < arrivals.granted) move(s, meter, gcra.onClockAt(s.time, arrivals));
+    if (s.time < meter.granted) move(s, meter, meter.tat, gcra.timeOf(meter, s.time));
   }
   if (s.meters.length === 0 || s.isBusy) return;
-  s.meters = s.meters.filter(({ until, arrivals }) => Math.max(until, arrivals.tat) > s.time);
+  s.meters = s.meters.filter((meter) => meter.until > s.time || gcra.leftOf(meter, s.time) > 0);
 }
 
 /** The rules that the caller was made with count unless others are stored. */
@@ -75,7 +71,8 @@ export function nameMeters(s: Semaphore, { rate, budgets = {} }: Policies): void
     if (until === Infinity) continue;
     const { permits, per, burst } = terms;
     const isSame = known?.permits === permits && known.per === per && known.burst === burst;
-    useMeter(s, name, terms, endOfTerms(s, isSame, until, Math.max(per, RATE_LIFE_MS)));
+    const end = endOfTerms(s, isSame, until, Math.max(per, RATE_LIFE_MS));
+    if (!isSame || end !== until) useMeter(s, name, terms, end);
   }
 }
 
@@ -104,11 +101,11 @@ function priceOf({ permits, cost }: Priced, name: string): number {
 /** When the rate and all budgets allow a request. */
 export function payTime(s: Semaphore, r: Priced): number {
   let allowed = -Infinity;
-  for (const { name, arrivals, rate } of counting(s)) {
+  for (const meter of counting(s)) {
+    const { name, rate } = meter;
     const price = priceOf(r, name);
     if (price === 0) continue;
-    const from = Math.max(arrivals.tat, s.time);
-    allowed = Math.max(allowed, gcra.timeAllowed(rate, from, price));
+    allowed = Math.max(allowed, gcra.timeAllowed(rate, s.time + gcra.leftOf(meter, s.time), price));
   }
   return allowed;
 }
@@ -117,10 +114,11 @@ export function charge(s: Semaphore, r: Priced): Charges {
   const meters = counting(s);
   if (meters === NONE) return NONE;
   return meters.flatMap((meter) => {
-    const [{ name, rate, arrivals, returned }, price] = [meter, priceOf(r, meter.name)];
+    const { name, rate, tat } = meter;
+    const [price, time] = [priceOf(r, name), gcra.timeOf(meter, s.time)];
     if (price === 0) return [];
-    move(s, meter, gcra.afterGrant(rate, arrivals, s.time, price));
-    return { name, price, due: meter.arrivals.tat + returned };
+    move(s, meter, gcra.afterGrant(rate, tat, time, price), time);
+    return { name, price, due: meter.tat };
   });
 }
 
@@ -130,12 +128,12 @@ export function charge(s: Semaphore, r: Priced): Charges {
  */
 export function settlePrice(s: Semaphore, charges: Charges, spent: Costs): void {
   for (const meter of counting(s)) {
-    const { name, rate, arrivals, returned } = meter;
+    const { name, rate, tat } = meter;
     const { price, due } = charges.find((one) => one.name === name) ?? { price: 0, due: 0 };
     const change = (spent[name] ?? price) - price;
-    const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);
-    const back = Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
-    const more = gcra.afterGrant(rate, arrivals, s.time, change);
-    move(s, meter, change > 0 ? more : { ...arrivals, tat: arrivals.tat - back });
+    const time = gcra.timeOf(meter, s.time);
+    const left = Math.max(0, due - time);
+    if (change > 0) move(s, meter, gcra.afterGrant(rate, tat, time, change), time);
+    else meter.ahead += Math.floor(Math.min(-change * gcra.intervalOf(rate), left));
   }
 }

@@ -1,4 +1,5 @@
 import type * as port from '../backend.js';
+import { RATE } from '../gcra.js';
 import { NO_ORDER } from '../request-order.js';
 import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
@@ -65,12 +66,11 @@ function kindOf({ wait, asksProgress }: port.TicketRequest): string {
   return wait ? (asksProgress ? 'p' : 'w') : 't';
 }
 
-/** `rate;cap;budget;…`, or the rate alone, or nothing. */
+/** `cap;name,terms;…`, the rate without a name. */
 function rulesText({ rate, groupLimit, budgets }: port.AcquireCall): string {
-  const named = rate === undefined ? '' : rateText(rate);
-  if (groupLimit === undefined && budgets === undefined) return named;
-  const others = Object.entries(budgets ?? {}).map(([name, of]) => `${name},${rateText(of)}`);
-  return [named, groupLimit ?? '', ...others].join(';');
+  if ((rate ?? groupLimit ?? budgets) === undefined) return '';
+  const meters = Object.entries({ ...(rate && { [RATE]: rate }), ...budgets });
+  return [groupLimit ?? '', ...meters.map(([name, of]) => `${name},${rateText(of)}`)].join(';');
 }
 
 /** `priority weight group costs`. */

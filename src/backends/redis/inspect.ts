@@ -132,29 +132,31 @@ function rulesOf(state: string, now: number, own: port.InspectCall) {
   };
 }
 
-/** `permits,until`, see `caps.lua`; `none`: no group limit counts. */
+/** `permits,until`, see `caps.lua`. */
 function capOf(text: string, now: number, own: port.InspectCall): number | undefined {
-  if (text === 'none') return undefined;
-  const [permits, until = 0] = text.split(',').map(Number);
-  return text === '' || (until > 0 && until <= now) ? own.groupLimit : permits;
+  const [permits, until = ''] = text.split(',');
+  if (until === 'none') return undefined;
+  return text === '' || endOf(until) <= now ? own.groupLimit : Number(permits);
+}
+
+/** Until when a rule counts; one that is stored: `Infinity`. */
+function endOf(until: string): number {
+  return /^\d+$/.test(until) ? Number(until) : Infinity;
 }
 
 /** The rate and the budgets. */
 function metersOf(state: string): gcra.KnownMeter[] {
-  const words = state.matchAll(/ (?:rate:|budget:([^,]+),)(\S+)/g);
-  return [...words].map(([, name = gcra.RATE, text = '']) => ({ name, ...meterOf(text) }));
+  const words = state.matchAll(/ (?:rate|budget):([^,]*),(\S+)/g);
+  return [...words].map(([, name = '', text = '']) => ({ name, ...meterOf(text) }));
 }
 
-/** `permits,period,burst,until,tat,granted,returned`, see `gcra.lua`. */
-const METER = /^(?:\d{1,16},){3}\d{0,16}(?:,\d{1,16}){3}$/;
+/** `permits,period,burst,until,tat,granted,ahead`, see `gcra.lua`. */
+const METER = /^(\d{1,16}),(\d{1,16}),(\d{1,16}),(none|\d{0,16}),(\d{1,16}),(\d{1,16}),(\d{1,16})$/;
 
 function meterOf(text: string): Omit<gcra.KnownMeter, 'name'> {
-  if (text.startsWith('none')) {
-    return { rate: undefined, until: Infinity, arrivals: gcra.NO_ARRIVALS };
-  }
-  if (!METER.test(text)) throw new UnexpectedReplyError('inspect', text);
-  const numbers = text.split(',').map(Number);
-  const [permits = 0, period = 0, burst = 0, until = 0, tat = 0, granted = 0] = numbers;
-  const rate = { permits, per: period / 1000, burst };
-  return { rate, until: until || Infinity, arrivals: { tat, granted } };
+  const [, permits, period, burst, until = '', tat, granted, ahead] = METER.exec(text) ?? [];
+  if (ahead === undefined) throw new UnexpectedReplyError('inspect', text);
+  const rate = { permits: Number(permits), per: Number(period) / 1000, burst: Number(burst) };
+  const used = { tat: Number(tat), granted: Number(granted), ahead: Number(ahead) };
+  return { rate: until === 'none' ? undefined : rate, until: endOf(until), ...used };
 }

@@ -366,8 +366,8 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'refund-of-the-past',
     what: 'Unspent units are given back, though time has given them back already',
     file: 'backends/memory/rate.ts',
-    find: 'const left = Math.max(0, Math.min(due - returned, arrivals.tat) - s.time);',
-    replace: 'const left = due < 0 ? 0 : Math.max(0, arrivals.tat - s.time);',
+    find: 'const left = Math.max(0, due - time);',
+    replace: 'const left = due < 0 ? 0 : Math.max(0, tat - time);',
     kind: 'budgets',
   },
 ];

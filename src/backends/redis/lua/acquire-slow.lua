@@ -28,8 +28,8 @@ end
 local function name_rules(s, text)
   local named, cap = rules_to_write(s, text)
   for name, terms in pairs(named) do
-    local m = use_terms(s, name, terms, '')
-    m.till = text_of(s.now + math.max(m.period, RATE_LIFE_US))
+    local period = string.match(terms, ',(%d+)') + 0
+    use_terms(s, name, terms, text_of(s.now + math.max(period, RATE_LIFE_US)))
   end
   if cap then
     use_cap(s, cap, text_of(s.now + RATE_LIFE_US))

@@ -8,8 +8,7 @@ local function read_request(text)
   local id, options, rules = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|([^|]*)|%d*|(.*)$')
   local group, costs = string.match(options or '', '^%d %d+ (%S*) ?(%S*)$')
   id = id or string.match(text, '^%??([^@?|%[][^|]*)$')
-  -- With room for all fields: a table that grows costs as much as a Redis call.
-  return { id = id, permits = 1, group = group or '', costs = costs, prices = nil }, rules or ''
+  return { id = id, permits = 1, group = group or '', costs = costs }, rules or ''
 end
 
 local function grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
@@ -19,13 +18,10 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   if not r.id or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
     return nil
   end
-  local s = {
-    now = run.now + 0, groups = key_of(tickets, 'groups'), meters = nil, ends = nil,
-    cap = nil, cap_till = nil, cap_is_over = nil, no_cap = nil,
-  }
+  local s = { now = run.now + 0, groups = key_of(tickets, 'groups') }
   read_rules(s, words, held)
-  local named, named_cap = rules_to_write(s, rules)
-  if next(named) or named_cap or s.cap_is_over or pay_time(s, r) > s.now or not has_room(s, r)
+  local named, cap = rules_to_write(s, rules)
+  if next(named) or cap or s.cap_is_over or pay_time(s, r) > s.now or not has_room(s, r)
     or s.cap and held > 0 and redis.call('EXISTS', s.groups) == 0 then
     return nil
   end

@@ -21,7 +21,8 @@
 --       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
 --       with the arrival of each as an earlier reply said, or 0; a JSON list with
 --       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
---       may wait; 'rate;cap;budget;…', each empty where there is none, see gcra.lua and caps.lua
+--       may wait; 'cap;name,terms;…' of the rules that the caller names, or empty, see gcra.lua and
+--       caps.lua
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
 --       'q' and its arrival (and of p ',position,waiting,estimate', the last in microseconds or

@@ -51,7 +51,7 @@ local function rebuild_lost_keys(s)
     redis.call('DEL', s.tickets, s.info, s.slots, s.groups)
     s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
     for _, m in pairs(s.meters) do
-      s.ends = math.max(s.ends or 0, m.tat)
+      s.ends = math.max(s.ends or 0, s.now + m.tat - m.time)
     end
   -- In place of a key that is not in use `info` is counted, which exists.
   elseif redis.call('EXISTS', s.held < s.top and s.slots or s.info, s.cap and s.count > 0 and s.groups or s.info) < 2 then

@@ -1,18 +1,12 @@
 -- Fragment of the slow paths: new terms of a rate or a budget, see gcra.lua.
 -- include: gcra
 
--- Lets new terms count. Units that were used under the terms before stay used. 'none' holds no
--- request back, whatever callers name.
+-- Lets new terms count. Units that were used under the terms before stay used, but with 'none' for
+-- `till`: all are given back then. The meter's time never goes back, for the charges of tickets.
 local function use_terms(s, name, terms, till)
-  local before = s.meters[name] or { tat = 0, granted = 0, returned = 0 }
-  local used = string.format('%d,%d,%d', before.tat, before.granted, before.returned)
-  local m = meter_of(terms .. ',' .. till .. ',' .. used, s.now)
-  if not m.interval then
-    m.returned = m.returned + math.max(0, before.tat - s.now)
-  elseif before.interval and before.interval ~= m.interval and m.tat > m.granted then
-    m.tat = math.ceil(s.now + math.max(m.tat - s.now, 0) * m.interval / before.interval)
-    m.granted, m.returned = s.now, m.returned + math.max(0, before.tat - m.tat)
-  end
-  s.meters[name], s.ends = m, math.max(s.ends or 0, m.tat)
-  return m
+  local is_none, before = till == 'none', s.meters[name] or meter_of('1,1,1,none,0,0,0', s.now)
+  local m = meter_of((is_none and before.text or terms) .. ',' .. till .. ',0,0,0', s.now)
+  local left = is_none and 0 or math.ceil(math.max(before.tat - before.time, 0) * (m.interval / before.interval))
+  m.tat, m.granted = math.max(before.tat, before.time + left), s.now
+  m.time, s.ends, s.meters[name] = m.tat - left, math.max(s.ends or 0, s.now + left), m
 end

@@ -27,17 +27,16 @@ local function budgets_of(s)
 end
 
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
-local budget, full = string.match(what, '^budget:(.*)$'), nil
+local budget, till, full = string.match(what, '^budget:(.*)$'), terms == 'none' and terms or '', nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 if not late and what == 'cap' then
-  s.no_cap = terms == 'none'
-  use_cap(s, tonumber(terms), '')
+  use_cap(s, tonumber(terms), till)
 elseif not late then
   local names, known = budgets_of(s), s.meters[budget]
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then
-    use_terms(s, budget or '', terms, '')
+    use_terms(s, budget or '', terms, till)
   end
 end
 return now_text .. '|' .. close(s, late and LATE or full and REFUSED .. full or '')

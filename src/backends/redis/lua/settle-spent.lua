@@ -7,14 +7,12 @@
 local function settle(s, charged, spent)
   for name, units in string.gmatch(spent, '([^:&]+):(%d+)') do
     local m = s.meters[name]
-    local price, due = string.match('&' .. charged, '&' .. string.gsub(name, '%p', '%%%0') .. ':(%d+):(%d+)')
+    local price, due = units_of(charged, name)
     local change = m and m.is_on and units - (price or 0) or 0
     if change > 0 then
       charge_meter(s, m, change)
     elseif change < 0 then
-      local left = math.max(0, math.min(due - m.returned, m.tat) - s.now)
-      local back = math.floor(math.min(-change * m.interval, left))
-      m.tat, m.returned = m.tat - back, m.returned + back
+      m.time = m.time + math.floor(math.min(-change * m.interval, math.max(0, due - m.time)))
     end
   end
 end
