@@ -1,7 +1,7 @@
 import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest, whole, type Whole } from './close.js';
-import { hasRoom, join, PLAIN, requestOf, useCap } from './order.js';
+import { hasRoom, join, requestOf, useCap } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
@@ -77,17 +77,17 @@ function granted({ fencingToken, slots }: Ticket): port.GrantedVerdict {
 }
 
 /**
- * Whether its request has a ticket already, or a permit is free for it once expired tickets and the
- * requests of dead clients are gone. Grants nothing.
+ * Whether its request has a ticket already, or a permit is free for it once expired tickets and
+ * the requests of dead clients are gone. Grants nothing.
  */
 export function isFree(s: Semaphore, call: port.AcquireCall): boolean {
   open(s, call);
-  // Requests without a group may wait for permits of theirs, and are not overtaken.
-  const isNext = serve(s, true) === undefined && !s.keys.flows.has(PLAIN);
-  s.turn = undefined;
+  s.isTrial = true;
+  serve(s);
   close(s, {});
+  s.isTrial = false;
   return call.requests.every((asked) => {
-    return s.keys.tickets.has(asked.id) || (isNext && fits(s, asked) && hasRoom(s, asked));
+    return s.keys.tickets.has(asked.id) || (s.waiting === 0 && fits(s, asked) && hasRoom(s, asked));
   });
 }
 

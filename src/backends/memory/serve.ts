@@ -34,7 +34,7 @@ export function sweep(s: Semaphore): void {
 
 /** The condition of every grant, besides its turn. */
 export function fits(s: Semaphore, r: Wanted): boolean {
-  return s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
+  return !s.isTrial && s.keys.slots.held + r.permits <= s.limit && payTime(s, r) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */
@@ -66,10 +66,10 @@ function give(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Grants from the head of the queue for as long as permits last. In a trial it grants nothing.
- * @returns the first that does not fit
+ * Grants from the head of the queue for as long as permits last. `s.turn`: the first that does not
+ * fit, if the rate alone holds it back.
  */
-export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
+export function serve(s: Semaphore): void {
   s.turn = undefined;
   if (s.waiting > 0 && s.keys.parks < Infinity) sweep(s);
   if (s.waiting > 0 && s.keys.parks <= s.limit) {
@@ -78,7 +78,7 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
   }
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
-    if (r === undefined) return undefined;
+    if (r === undefined) return;
     const isLiving = isAlive(s, r);
     if (r.flow !== undefined && !hasRoom(s, r)) {
       // The cap has shrunk, or a grant of another priority has filled the group.
@@ -87,14 +87,13 @@ export function serve(s: Semaphore, isTrial = false): Waiting | undefined {
       // It waits aside, in no flow, until the limit has grown.
       leaveFlow(s, r);
       s.keys.parks = Math.min(s.keys.parks, r.permits);
-    } else if (isLiving && (isTrial || !fits(s, r))) {
+    } else if (isLiving && !fits(s, r)) {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
-      return r;
+      return;
     } else {
       s.moved = true;
       if (isLiving) give(s, r);
       leaveQueue(s, r, isLiving);
     }
   }
-  return undefined;
 }

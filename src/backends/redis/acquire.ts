@@ -5,6 +5,8 @@ import { script } from './compose-script.js';
 import type { Operation } from './operation.js';
 import { costsText, lifeOf, list, listText, rateText, textOf, ticketOf } from './wire-text.js';
 
+const LATE: port.AcquireVerdict = { kind: 'late' };
+
 /** See `acquire.lua`. */
 export const acquire: Operation<port.AcquireCall, port.AcquireReply> = {
   script: script('acquire'),
@@ -15,9 +17,12 @@ export const acquire: Operation<port.AcquireCall, port.AcquireReply> = {
     one.notAfter === other.notAfter &&
     one.label === other.label,
   argument: requestsText,
-  read: ({ body, serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn }, call) => {
-    const verdicts = verdictsOf(body);
-    if (verdicts?.length !== call.requests.length) return undefined;
+  read: (
+    { body, serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn },
+    { requests },
+  ) => {
+    const verdicts = body === 'l' ? requests.map(() => LATE) : verdictsOf(body);
+    if (verdicts?.length !== requests.length) return undefined;
     // Field by field: a spread costs several times as much on this path.
     return { serverTime, grants, storedLimit, otherLimit, askAgainAt, isTurn, verdicts };
   },
@@ -37,23 +42,18 @@ export function saysBusy(reply: unknown): boolean {
 
 function requestsText(call: port.AcquireCall): string {
   const { requests, maxWaiting } = call;
-  const waits = requests.some(({ wait }) => wait);
   // A request that only tries is never queued.
-  const most = waits ? (maxWaiting ?? '') : '';
+  const most = requests.some(({ wait }) => wait) ? (maxWaiting ?? '') : '';
   const rules = rulesText(call);
   const isPlain = most === '' && rules === '' && requests.every(isPlainRequest);
-  const first = requests[0];
-  // The script reads a single id faster as it is.
+  const [first] = requests;
   if (first !== undefined && requests.length === 1) {
-    if (isPlain) return waits ? first.id : `?${first.id}`;
-    const { id, arrival = 0 } = first;
-    return [`@${id}`, kindOf(first), arrival, orderText(first), most, rules].join('|');
+    const text = requestText(first);
+    // The script reads a single id faster as it is.
+    return isPlain ? text : `@${text}|${most}|${rules}`;
   }
-  const ids = listText(requests.map(({ id }) => id));
-  if (isPlain && requests.every(({ wait }) => wait)) return ids;
-  const arrivals = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
-  const orders = listText(requests.map(orderText));
-  return [ids, requests.map(kindOf).join(''), arrivals, orders, most, rules].join('|');
+  const texts = listText(requests.map(requestText));
+  return isPlain && requests.every(({ wait }) => wait) ? texts : `${texts}|${most}|${rules}`;
 }
 
 function isPlainRequest(request: port.TicketRequest): boolean {
@@ -62,8 +62,16 @@ function isPlainRequest(request: port.TicketRequest): boolean {
   return isOne && order === undefined && cost === undefined;
 }
 
-function kindOf({ wait, asksProgress }: port.TicketRequest): string {
-  return wait ? (asksProgress ? 'p' : 'w') : 't';
+/** `id arrival priority weight group costs`, and before it what it asks for. */
+function requestText(request: port.TicketRequest): string {
+  const { id, wait, asksProgress, arrival = '', order = NO_ORDER, cost } = request;
+  const text = (wait ? (asksProgress ? '+' : '') : '?') + id;
+  if (request.order === undefined && cost === undefined) {
+    return arrival === '' ? text : `${text} ${arrival}`;
+  }
+  const options = `${order.priority} ${order.weight} ${encodeURIComponent(order.group)}`;
+  const costs = cost === undefined ? '' : ` ${costsText(cost)}`;
+  return `${text} ${arrival} ${options}${costs}`;
 }
 
 /** `cap;name,terms;…`, the rate without a name. */
@@ -71,13 +79,6 @@ function rulesText({ rate, groupLimit, budgets }: port.AcquireCall): string {
   if ((rate ?? groupLimit ?? budgets) === undefined) return '';
   const meters = Object.entries({ ...(rate && { [RATE]: rate }), ...budgets });
   return [groupLimit ?? '', ...meters.map(([name, of]) => `${name},${rateText(of)}`)].join(';');
-}
-
-/** `priority weight group costs`. */
-function orderText({ order = NO_ORDER, cost }: port.TicketRequest): string {
-  const { priority, weight, group } = order;
-  const text = `${priority} ${weight} ${encodeURIComponent(group)}`;
-  return cost === undefined ? text : `${text} ${costsText(cost)}`;
 }
 
 /** Undefined where a text among them is no verdict. */
@@ -102,7 +103,6 @@ function verdictOf(text: string): port.AcquireVerdict | undefined {
   const ticket = ticketOf(text);
   if (ticket) return { kind: 'granted', fencingToken: ticket.fencingToken, slots: ticket.slots };
   if (text === 'b') return { kind: 'busy' };
-  if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
   if (/^o[1-9]\d{0,15}$/.test(text)) return { kind: 'over', limit: Number(text.slice(1)) };
   return text.startsWith('q') ? queuedOf(text) : undefined;

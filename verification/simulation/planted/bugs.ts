@@ -237,7 +237,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'bottleneck: what fits goes first',
     what: 'A request that does not fit is passed by smaller requests behind it',
     file: 'backends/memory/serve.ts',
-    find: 'return r;\n    } else {',
+    find: 'return;\n    } else {',
     replace: 'leaveFlow(s, r);\n      s.keys.parks = r.permits;\n    } else {',
   },
   {

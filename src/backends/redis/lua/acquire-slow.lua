@@ -1,26 +1,17 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
 -- include: named-rules semaphore rate waiter-leases queue-position close ask-again
 
--- The requests of a text, see acquire.lua.
-local function parse(text)
-  local list, kinds, arrivals, orders, most, rules = string.match(text, '^([^|]*)|(%a*)|([^|]*)|([^|]*)|(%d*)|(.*)$')
-  local first = string.byte(text)
-  local function items_of(part)
-    return part and (first == LIST and cjson.decode(part) or { part }) or {}
+-- The requests of a text, see acquire.lua, their ids, how many may wait, and the caller's rules.
+local function parse(s, text)
+  local list, most, rules = string.match(text, '^@?([^|]*)|?(%d*)|?(.*)$')
+  local requests, ids = {}, {}
+  for i, item in ipairs(string.byte(list) == LIST and cjson.decode(list) or { list }) do
+    local kind, id, arrival, options = string.match(item, '^([?+]?)([^ ]+) ?(%d*)(.*)$')
+    local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. options
+    requests[i], ids[i] = request_of(s, id, arrival .. terms), id
+    requests[i].kind, requests[i].terms = kind, terms
   end
-  local ids = items_of(string.match(list or text, '^[?@]?(.*)$'))
-  return {
-    ids = ids, kinds = kinds or string.rep(first == TRY and TRIES or WAITS, #ids), arrivals = items_of(arrivals),
-    orders = items_of(orders), max_waiting = tonumber(most) or math.huge, rules = rules or '',
-  }
-end
-
--- `options`: the arguments have '0 1 ' for a request without options.
-local function new_request(s, id, arrival, options)
-  local terms = ' ' .. s.run.life .. ' ' .. s.run.label .. ((options or '0 1 ') == '0 1 ' and '' or ' ' .. options)
-  local r = request_of(s, id, arrival .. terms)
-  r.terms = terms
-  return r
+  return requests, ids, tonumber(most) or math.huge, rules
 end
 
 -- The rules that the caller was made with count unless others are stored. A call writes so at most
@@ -39,121 +30,105 @@ end
 -- Puts a request into the queue.
 local function enqueue(s, r)
   redis.call('HSET', s.requests, r.id, r.arrival .. r.terms)
-  s.waiting, s.waited = s.waiting + 1, true
+  s.waiting, s.verdicts[r.id] = s.waiting + 1, QUEUED .. r.arrival
   join_flow(s, r)
 end
 
--- The verdicts on waiting requests, by id. A request that was dropped (claim or lease over after a
--- stall, data lost) returns to its old turn, but for arrivals where a number has no next one.
-local function recall(s, asked, tickets)
-  local records, own = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(asked.ids)) or {}, {}
-  for i, id in ipairs(asked.ids) do
-    local known, arrival = request_of(s, id, records[i]), (asked.arrivals[i] or 0) + 0
+-- Puts the verdicts on requests that wait, or waited, into `s.verdicts`. A request that was dropped
+-- (claim or lease over after a stall, data lost) returns to its old turn.
+local function recall(s, requests, ids, tickets)
+  local records = s.waiting > 0 and redis.call('HMGET', s.requests, unpack(ids)) or {}
+  for i, r in ipairs(requests) do
+    local known = request_of(s, r.id, records[i])
     if known then
-      own[id], s.touched[known.flow] = QUEUED .. known.arrival, true
+      s.verdicts[r.id], s.touched[known.flow] = QUEUED .. known.arrival, true
       -- The loss of another flow shows at its turn; a flow at the cap may get none.
-      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', known.flow, id) then
+      if (s.cap or s.parks) and known.permits <= s.limit and not redis.call('ZSCORE', known.flow, r.id) then
         join_flow(s, known)
       end
-    elseif arrival > 0 and not own[id] and not ticket_of(tickets[i]) then
-      arrival = math.max(1e15, math.min(arrival, 9e15))
-      own[id] = QUEUED .. text_of(arrival)
+    elseif r.arrival ~= '' and not s.verdicts[r.id] and not ticket_of(tickets[i]) then
       -- Data may have been lost while the clock was behind: new requests must come behind it.
-      s.last = math.max(s.last, arrival)
-      enqueue(s, new_request(s, id, text_of(arrival), asked.orders[i]))
+      s.last = math.max(s.last, r.arrival + 0)
+      enqueue(s, r)
     end
   end
-  s.recalled = next(own)
+  s.recalled = next(s.verdicts)
   if s.recalled then
     renew_lease(s, true)
   end
-  return own
 end
 
 -- The verdict on a request that does not wait yet. If a queue waits, the request joins it to find
 -- its turn.
-local function answer(s, id, record, kind, options, own)
-  local ticket = ticket_of(record)
+local function answer(s, r, record)
+  local ticket, most = ticket_of(record), math.min(s.limit, s.cap or s.limit)
   if ticket then
     redis.call('HDEL', s.info, '')
-    s.ends = math.max(s.ends or 0, s.now + s.run.ttl)
-    add(s.adds, text_of(s.now + s.run.ttl), id)
+    s.ends = math.max(s.ends or 0, s.now + r.life)
+    add(s.adds, text_of(s.now + r.life), r.id)
     return ticket
-  end
-  local r = new_request(s, id, '', options)
-  local most = math.min(s.limit, s.cap or s.limit)
-  if r.permits > most and most > 0 then
+  elseif r.permits > most and most > 0 then
     return OVER .. text_of(most)
   end
   local is_free = fits(s, r) and has_room(s, r)
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
   end
-  if kind ~= TRIES and s.waiting >= s.max_waiting then
+  if r.kind ~= '?' and s.waiting >= s.max_waiting then
     -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
     renew_lease(s, s.arrived)
     sweep(s)
   end
-  local stays = kind ~= TRIES and s.waiting < s.max_waiting
-  local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
+  local stays = r.kind ~= '?' and s.waiting < s.max_waiting
+  local refusal = r.kind == '?' and BUSY or FULL .. text_of(s.waiting)
   if not is_free and not stays then
     return refusal
   end
-  r = new_request(s, id, next_number(s), options)
-  local waits = QUEUED .. r.arrival
-  own[id], s.alive[s.client] = waits, true
+  r.arrival, s.alive[s.client] = next_number(s), true
+  r.head = r.arrival .. ' ' .. r.group
   enqueue(s, r)
-  serve(s, own)
-  if own[id] == waits and not stays then
+  serve(s)
+  if not stays and s.verdicts[r.id] == QUEUED .. r.arrival then
     leave_queue(s, r)
     return refusal
   end
-  s.arrived = s.arrived or own[id] == waits
-  return own[id]
+  s.arrived = s.arrived or s.verdicts[r.id] == QUEUED .. r.arrival
+  return s.verdicts[r.id]
 end
 
--- Whether it holds a ticket for the id, or a permit is free for it once expired tickets and the
--- requests of dead clients are gone. Grants nothing.
-local function is_free(tickets, info, id, run)
-  local s = open(tickets, info, run)
-  s.is_trial, s.asks = true, true
-  -- Requests without a group may wait for permits of theirs, and are not overtaken.
-  local is_next = not serve(s) and redis.call('EXISTS', s.queue) == 0
-  s.is_trial, s.turn = false, nil
+-- Whether it holds a ticket for the request, or a permit is free for it once expired tickets and
+-- the requests of dead clients are gone. Grants nothing.
+local function is_free(s, r)
+  s.is_trial = true
   close(s, '')
-  local r = { permits = 1, group = '' }
-  return redis.call('HEXISTS', info, id) == 1 or is_next and fits(s, r) and has_room(s, r)
+  s.is_trial = false
+  return redis.call('HEXISTS', s.info, r.id) == 1 or s.waiting == 0 and fits(s, r) and has_room(s, r)
 end
 
 local function acquire(tickets, info, text, run)
-  if run.is_trial then
-    return is_free(tickets, info, string.sub(text, 2), run)
-  end
-  local asked = parse(text)
-  local ids = asked.ids
   local s, verdicts, waits = open(tickets, info, run), {}, false
-  s.max_waiting = asked.max_waiting
-  if run.late then
-    return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
+  local requests, ids, max_waiting, rules = parse(s, text)
+  if run.is_trial then
+    return is_free(s, requests[1])
+  elseif run.late then
+    return close(s, LATE)
   end
-  if asked.rules ~= '' then
-    name_rules(s, asked.rules)
-  end
-  s.asks = true
+  s.max_waiting, s.asks = max_waiting, true
+  name_rules(s, rules)
   local records = ids[1] and redis.call('HMGET', info, unpack(ids)) or {}
-  local own = recall(s, asked, records)
-  serve(s, own)
-  for i, id in ipairs(ids) do
-    own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
+  recall(s, requests, ids, records)
+  serve(s)
+  for i, r in ipairs(requests) do
+    s.verdicts[r.id] = s.verdicts[r.id] or answer(s, r, records[i])
   end
   if s.arrived then
     renew_lease(s, true)
   end
-  for i, id in ipairs(ids) do
-    verdicts[i] = own[id]
-    if string.sub(own[id], 1, 1) == QUEUED then
+  for i, r in ipairs(requests) do
+    verdicts[i] = s.verdicts[r.id]
+    if string.sub(verdicts[i], 1, 1) == QUEUED then
       waits = true
-      verdicts[i] = own[id] .. (string.sub(asked.kinds, i, i) == ASKS_PROGRESS and progress_of(s, id) or '')
+      verdicts[i] = verdicts[i] .. (r.kind == '+' and progress_of(s, r.id) or '')
     end
   end
   return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')

@@ -5,17 +5,15 @@
 
 -- The request of a text, and the rules that its caller names.
 local function read_request(text)
-  local id, options, rules = string.match(text, '^@([^.|]+%.[^.|]+)|%a|%d+|([^|]*)|%d*|(.*)$')
-  local group, costs = string.match(options or '', '^%d %d+ (%S*) ?(%S*)$')
-  id = id or string.match(text, '^%??([^@?|%[][^|]*)$')
-  return { id = id, permits = 1, group = group or '', costs = costs }, rules or ''
+  local id, group, costs, rules = string.match(text, '^[@?+]*([^ |]+) ?%d* ?%d? ?%d* ?([^ |]*) ?([^ |]*)|?%d*|?(.*)$')
+  return { id = id, permits = 1, group = group, costs = costs }, rules
 end
 
 local function grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
   local r, rules = read_request(text)
   local top, words = string.match(more, '^( top:%d+)(.*)$')
   words = words or more
-  if not r.id or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
+  if not string.find(r.id, '^[^.%[]+%.[^.]+$') or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
     return nil
   end
   local s = { now = run.now + 0, groups = key_of(tickets, 'groups') }
@@ -38,15 +36,4 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   return ticket
 end
 
-local slow
--- The slow path decides where the rules do not apply.
-local function grant_or_wait(tickets, info, text, run, token, held, more, grant_one)
-  local reply = token and grant_under_rules(tickets, info, text, run, token, held, more or '', grant_one)
-  if not reply then
-    slow = slow or slow_path()
-    reply = slow(tickets, info, text, run)
-  end
-  return reply
-end
-
-return grant_or_wait
+return slow_path, grant_under_rules

@@ -89,7 +89,6 @@ local function grant_free(tickets, info, text, run, token, held, top)
   return first ~= ORDERED and grant_one(tickets, info, id, run, token, held, top, run.label, '')
 end
 
-local other
 -- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
 local function acquire_usual(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
   local is_free, first, reply = token and (held < 1 or held < limit + 0), string.byte(text), nil
@@ -103,8 +102,9 @@ local function acquire_usual(tickets, info, text, token, held, more, limit, life
       reply = grant_free(tickets, info, text, run, token, held, more)
     end
     if not reply then
-      other = other or rules_or_slow()
-      reply = other(tickets, info, text, run, token, held, more, grant_one)
+      local slow_path, grant_under_rules = rules_or_slow()
+      reply = token and grant_under_rules(tickets, info, text, run, token, held, more or '', grant_one)
+      reply = reply or slow_path()(tickets, info, text, run)
     end
   end
   return reply

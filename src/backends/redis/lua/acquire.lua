@@ -17,17 +17,16 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|arrivals|orders|most|rules', where '@' and the id without JSON is one request:
---       a letter for each id, w to wait, p to wait and know its position, or t to try; a JSON list
---       with the arrival of each as an earlier reply said, or 0; a JSON list with
---       'priority weight group costs' of each, the group without spaces, or empty; '' or how many
---       may wait; 'cap;name,terms;…' of the rules that the caller names, or empty, see gcra.lua and
---       caps.lua
+--       'requests|most|rules': '@' and a request, or a JSON list of requests; '' or how many may
+--       wait; '' or 'cap;name,terms;…', the rules that the caller names, see gcra.lua and caps.lua.
+--       A request is 'id arrival priority weight group costs': the arrival is '' or as an earlier
+--       reply said; a request without options ends before these. '?' before the id: it only tries;
+--       '+': it waits and asks for its position
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
---       'q' and its arrival (and of p ',position,waiting,estimate', the last in microseconds or
---       empty), b busy, l late, 'f' and how many wait where too many do, 'o' and the limit where
---       more permits are asked for, with ; between
+--       'q' and its arrival (and of '+' ',position,waiting,estimate', the last in microseconds or
+--       empty), b busy, 'f' and how many wait where too many do, 'o' and the limit where more
+--       permits are asked for, with ; between; or l for all where the call is late
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time
@@ -63,14 +62,14 @@ if looks then
 end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
-  local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
+  local ttl, late, expires = life + 0, not looks and not_after ~= '' and now_text > not_after, nil
   local text = args[at + 4]
   at = at + 5
   repeat
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
-    if late and not looks or ttl > LONG_TTL_US then
+    if late or ttl > LONG_TTL_US then
       token = nil
     elseif looks or not known then
       token, held, more = read_usual(tickets, info, limit, now_text, period)

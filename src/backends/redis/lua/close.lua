@@ -16,7 +16,7 @@
 -- 'o' and the limit of another caller. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
--- include: semaphore records notify slots gcra fair-order pace
+-- include: semaphore records notify slots gcra serve-queue fair-order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -66,7 +66,11 @@ end
 -- The client of the head may know a later time, or none: a reply names the time to its caller
 -- alone.
 -- The client's lease lasts somewhat longer than the time that it knows.
-local function tell_turn(s, r)
+local function tell_turn(s)
+  local r = s.waiting > 0 and next(s.meters) and next_request(s)
+  if not r then
+    return
+  end
   local time, is_other = math.max(math.ceil(pay_time(s, r)), s.now), not s.asks or r.client ~= s.client
   local knows = is_other and (redis.call('ZSCORE', s.clients, r.client) or 0) - WAITER_LEASE_US or 0
   if s.turn and (not s.asks or s.moved and is_other) or knows > time + AFTER_TURN_US then
@@ -74,33 +78,25 @@ local function tell_turn(s, r)
   end
 end
 
--- A call that asks has served the queue before, and with each request. Such a call adds the nearest
--- time behind the last '/'.
+-- A call that asks adds the nearest time behind the last '/'.
 local function close(s, body)
-  if not s.asks then
-    serve(s)
+  serve(s)
+  if s.waiting == 0 then
+    redis.call('DEL', s.queue, s.requests, s.clients)
   end
-  if not s.state and s.count + s.waiting == 0 and not s.waited and s.stored .. rules_text(s) == '' then
+  if not s.state and s.count + s.waiting == 0 and s.stored .. rules_text(s) == '' then
     return body
   end
   sink_top(s)
-  if s.pace then
-    settle_pace(s)
-  end
+  settle_pace(s)
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')
   end
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
-  if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue, s.requests, s.clients)
-  end
   renew(s)
   local own = publish(s)
-  local head = s.waiting > 0 and next(s.meters) and next_request(s)
-  if head then
-    tell_turn(s, head)
-  end
+  tell_turn(s)
   return body .. '/' .. s.told .. '/' .. own .. '/'
 end

@@ -9,8 +9,7 @@ end
 
 -- The condition of every grant, besides its turn. `is_trial`: nothing is granted.
 local function fits(s, r)
-  local has_slots = not s.is_trial and s.held + r.permits <= s.limit
-  return has_slots and (not next(s.meters) or pay_time(s, r) <= s.now)
+  return not s.is_trial and s.held + r.permits <= s.limit and pay_time(s, r) <= s.now
 end
 
 -- Gives a ticket on the lowest free slots.

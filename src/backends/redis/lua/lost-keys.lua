@@ -23,7 +23,7 @@ local function rebuild_queue(s)
     redis.call('DEL', heads_of(s, priority))
   end
   redis.call('DEL', s.queue)
-  s.times, s.is_torn, s.waiting, s.waited = {}, nil, #requests, true
+  s.times, s.is_torn, s.waiting = {}, nil, #requests
   for _, r in ipairs(requests) do
     s.last = math.max(s.last, r.arrival + 0)
     if not is_leased then

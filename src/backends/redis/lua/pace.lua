@@ -7,7 +7,7 @@
 local function settle_pace(s)
   if s.waiting == 0 then
     s.pace = nil
-  elseif s.served > 0 then
+  elseif s.pace and s.served > 0 then
     local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
     local between = math.max(0, s.now - last) / s.served
     grants = math.min(grants + s.served, 32)

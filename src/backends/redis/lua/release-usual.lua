@@ -108,7 +108,6 @@ local function release_many(tickets, info, ids, limit)
   end
 end
 
-local slow
 -- `id`: or a list; `record`: the ticket's, if it is live and none has expired.
 local function release_usual(tickets, info, id, limit, spent, held, state, record)
   local ids, all_spent, reply = { id }, spent and { spent }, nil
@@ -129,8 +128,8 @@ local function release_usual(tickets, info, id, limit, spent, held, state, recor
     end
   end
   if not reply then
-    slow = slow or slow_or_settle()()
-    reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
+    local slow_path = slow_or_settle()
+    reply = slow_path()(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
   end
   return reply
 end

@@ -19,8 +19,7 @@
 local function read_state(s)
   local state, known = redis.call('HGET', s.info, 'state'), {}
   local last, limit, more = string.match(state or '', '^(%d+) (%d+)(.*)$')
-  s.members = redis.call('ZCARD', s.tickets)
-  s.count = math.max(s.members - 1, 0)
+  s.count = math.max(redis.call('ZCARD', s.tickets) - 1, 0)
   read_rules(s, more or '', s.count)
   for word, value in string.gmatch(more or '', '(%w+):?(%S*)') do
     known[word] = value
@@ -38,24 +37,19 @@ end
 -- A semaphore as the call finds it.
 local function open(tickets, info, run)
   local base = key_of(tickets, '')
-  -- With room for all fields: a table that grows costs as much as some Redis calls.
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, meters = nil, alive = {}, touched = {}, adds = {}, fields = {}, grants = {},
-    state = nil, last = nil, configured = nil, stored = nil, members = nil, waiting = nil, count = nil, held = nil, top = nil,
+    times = {}, alive = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
   }
   read_state(s)
-  if not s.state or s.members == 0 or s.waits or s.waiting > 0 or s.held < s.top or s.cap then
-    rebuild_lost_keys(s)
-  end
+  rebuild_lost_keys(s)
   if s.cap_is_over then
     use_cap(s, nil)
   end
   s.own = s.own ~= '0' and s.own or s.configured == '' and '1' or s.configured
   s.limit = (s.stored == '' and s.own or s.stored) + 0
-  s.waited = s.waited or s.waiting > 0
   if s.count > 0 then
     purge(s)
   end

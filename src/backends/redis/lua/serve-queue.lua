@@ -29,12 +29,12 @@ local function sweep(s)
   end
 end
 
--- Grants a waiting request. `own`: the verdicts on requests of this call, by id. A ticket for
--- another client comes back unless that client claims it within 5 s.
-local function give(s, r, own)
+-- Grants a waiting request. A ticket that the call does not ask for comes back unless its client
+-- claims it within 5 s.
+local function give(s, r)
   s.served = s.served + 1
-  if own and own[r.id] then
-    own[r.id] = grant(s, r, s.run.label, s.run.ttl)
+  if s.verdicts[r.id] then
+    s.verdicts[r.id] = grant(s, r, s.run.label, s.run.ttl)
     return
   end
   local life = math.min(r.life, CLAIM_TIME_US)
@@ -43,8 +43,8 @@ local function give(s, r, own)
   table.insert(s.grants[r.client], line)
 end
 
--- Returns the first that does not fit. `s.turn`: that, if the rate or a budget alone holds it back.
-local function serve(s, own)
+-- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
+local function serve(s)
   if s.parks then
     sweep(s)
   end
@@ -58,7 +58,7 @@ local function serve(s, own)
     if s.is_torn then
       rebuild_queue(s)
     elseif not r then
-      return nil
+      return
     elseif not has_room(s, r) then
       -- The cap has shrunk, or a grant of another priority has filled the group.
       tag_head(s, r, 0)
@@ -71,10 +71,10 @@ local function serve(s, own)
       s.parks = math.min(s.parks or r.permits, r.permits)
     elseif not fits(s, r) then
       s.turn = s.held + r.permits <= s.limit and r
-      return r
+      return
     else
       s.moved = true
-      give(s, r, own)
+      give(s, r)
       leave_queue(s, r, true)
     end
   end
