@@ -17,8 +17,8 @@ const RETRIED_TOGETHER = 1000;
 
 /**
  * How many releases that have failed are kept for another try; the tickets of further failures are
- * left to expire: later requests have hardly reached the backend. Strays are not even given back
- * beside so many: any program may send grants.
+ * left to expire: later requests have hardly reached the backend. Beside that number of failures
+ * strays are not given back: any program may send grants.
  */
 const MOST_FAILED = 100_000;
 

@@ -83,7 +83,7 @@ class SharedTimer {
     const due = this.#earliest() <= now ? this.#wakeups.filter(({ from }) => from <= now) : [];
     for (const wakeup of due) this.remove(wakeup);
     this.#set(now);
-    // Each in a tick of its own: an error in one keeps no other asleep.
+    // Each in a separate tick: an error in one keeps no other asleep.
     for (const wakeup of due.toSorted((a, b) => a.at - b.at)) nextTick(() => wakeup.ring());
   };
 

@@ -37,7 +37,7 @@ class Keys {
   /** Permits that each group holds, while there is a cap. */
   readonly groups: Map<string, number> = new Map();
   /** The fewest permits of a request that waits aside, in no flow: for more than the limit. */
-  parks = Infinity;
+  parks: number = Infinity;
 }
 
 /**

@@ -116,7 +116,7 @@ describe('extending', () => {
     expect(waiting.error).to.be.instanceOf(ClosedError);
   });
 
-  it('goes on after a clock of the user has thrown', async () => {
+  it('continues after a clock of the user has thrown', async () => {
     const { backend, clock, handle } = await heldFixture();
     const wall = clock.wall.bind(clock);
     let reads = 0;

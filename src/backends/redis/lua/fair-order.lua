@@ -7,9 +7,9 @@
 -- nothing is kept of a flow that does not wait. The tag of a head that would take its group above
 -- the cap is AT_CAP, behind all others, until a permit of the group comes back.
 --
--- `s.times` has the virtual time of each priority in which a flow waits; it is empty in a queue that
--- has had requests without options alone: arrival is their order. Numbers stay exact enough for
--- longer than a queue lasts: 1e12 permits. With a cap there is always an order.
+-- `s.times` has the virtual time of each priority in which a flow waits; it is empty in a queue
+-- that has had requests without options alone: arrival is their order. Numbers stay exact enough
+-- for longer than a queue lasts: 1e12 permits. With a cap there is always an order.
 -- include: keys waiting-requests recount-slots caps gcra
 
 local function is_at_cap(tag)
