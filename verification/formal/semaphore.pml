@@ -424,7 +424,7 @@ inline giveBack(x) {
 #endif
 }
 
-/* WaitLoop.#apply, where the request is no longer pending. */
+/* Request.#onVerdict, where the request is no longer pending. */
 inline overtakenReply(x) {
   if
   :: R[x].state == REJECTED || R[x].state == OVER -> giveBack(x)
@@ -435,7 +435,7 @@ inline overtakenReply(x) {
   fi
 }
 
-/* WaitLoop.#apply, 'granted' */
+/* Request.#onVerdict, 'granted' */
 inline receiveGrant(x, call) {
   if
 #ifdef BREAK_COUNTED_FROM_SENDING
@@ -548,18 +548,18 @@ end:
        R[i].state == IDLE && MAY_BEGIN(R[i]) && FIRST_IDLE(i) ->
        R[i].state = WAIT; send(i); settle()
      }
-  /* WaitLoop.#tryAgain */
+  /* SemaphoreLink.#tryAgain */
   :: d_step {
        R[i].state == WAIT && R[i].try.phase == NONE && POLLS(i) && MAY_BEGIN(R[i]) ->
        send(i); settle()
      }
-  /* WaitLoop.#onReply */
+  /* Request.answer */
   :: d_step { R[i].try.phase == REPLIED -> receiveGrant(i, R[i].try); clear(R[i].try); settle() }
   :: d_step {
        staleOf == i && stale.phase == REPLIED ->
        receiveGrant(i, stale); clear(stale); staleOf = NOBODY; settle()
      }
-  /* WaitLoop.onGrant */
+  /* Request.takeGrant */
   :: d_step {
        R[i].push ->
 #ifdef BREAK_CLAIM_COUNTED_FROM_GRANT
@@ -569,14 +569,14 @@ end:
 #endif
        settle()
      }
-  /* WaitLoop.abandon */
+  /* Request.abandon */
   :: d_step { R[i].state == WAIT -> finish(i, REJECTED); giveBack(i); settle() }
-  /* Heartbeat, Coordinator.#sendExtensions */
+  /* Lease.beat, Lease.renew */
   :: d_step {
        R[i].state == HELD && R[i].sure > 0 && R[i].extension.phase == NONE && MAY_EXTEND(R[i]) ->
        R[i].extension.phase = SENT; R[i].extension.age = TTL; EXTENDED(R[i]); settle()
      }
-  /* Coordinator.#onExtended: a late reply never shortens what is known; one who gave up withdraws */
+  /* Lease.#onExtended: a late reply shortens no lease; a lease that was lost withdraws its ticket */
   :: d_step {
        R[i].extension.phase == REPLIED ->
        if
@@ -594,7 +594,7 @@ end:
      }
   /* Handle.release */
   :: d_step { R[i].state == HELD -> finish(i, OVER); giveBack(i); settle() }
-  /* Heartbeat: ran out. Its holder may never call release. */
+  /* Lease.beat: the lease ran out. Its holder may never call release. */
   :: d_step { R[i].state == HELD && R[i].sure == 0 -> finish(i, OVER); settle() }
   /* It dies; what it sent is on its way. */
   :: d_step {
