@@ -6,11 +6,8 @@ import { basename } from 'node:path';
 
 const ROOMS = ['redis', 'quorum'];
 const MODULE = new URL('../src/backends/redis/written-by-npm-run-lua.ts', import.meta.url);
-/**
- * At the top of a file: replaced by the text of fragments, or by functions that have it, or says
- * that the file is a lazy table of functions.
- */
-const INCLUDE_LINE = /^-- (?:include:|on demand: \w+ =|lazy table: \w+)(.*)$/;
+/** At the top of a file: replaced by the text of fragments, or by functions that have it. */
+const INCLUDE_LINE = /^-- (?:include:|on demand: \w+ =)(.*)$/;
 
 /** A mistake in the Lua folder: shown as one line, without a stack. */
 class LuaSourceError extends Error {}
