@@ -150,7 +150,8 @@ export class Handle extends LossEmitter {
   /**
    * Gives the permit back, settles the spent units of budgets, and wakes the next waiter. Resolves
    * with true when the ticket was still there. Resolves with false when the ticket was lost before,
-   * or when its lease ran out while the backend was away. You may call it twice.
+   * when its lease ran out while the backend was away, or when the client sent the release twice
+   * because its connection broke. You may call it twice.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
    *   and the lease still runs; redsem retries the release in the background until the ticket has
    *   expired

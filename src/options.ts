@@ -21,8 +21,9 @@ export interface SemaphoreOptions {
    */
   readonly extendEvery?: number | undefined;
   /**
-   * Pauses between polls while a request waits, and before redsem retries a failed extension or
-   * release, in milliseconds. Default `{ min: 10, max: 200, factor: 2, jitter: true }`.
+   * Pauses in milliseconds between polls while a request waits, and before redsem retries a failed
+   * extension or release; a pause before a release is 1000 at most. Default
+   * `{ min: 10, max: 200, factor: 2, jitter: true }`.
    */
   readonly retry?: RetryOptions | undefined;
   /**

@@ -284,10 +284,10 @@ export type LateVerdict = Verdict<'late'>;
 
 export interface AcquireReply extends Reply {
   /**
-   * If requests of this call were left in the queue: when the next ticket expires, or where the
-   * rate or a budget alone holds the queue back, when the first of them may be allowed. Where
-   * groups or priorities decide, that is the time of the head; the client of the next head hears of
-   * its own by `onTurn`, and asks some time after that if no message came.
+   * If requests of this call were left in the queue: when the next ticket expires. Where the rate
+   * or a budget alone holds the queue back: when these allow the head, if that is a request of this
+   * client. Another client hears by `onTurn` that its request is the head, and this is some time
+   * after the head's, for a client that no message has reached.
    */
   readonly askAgainAt: number | undefined;
   /** That time is a turn: the client's waiter lease lasts until 5 s after it. */
@@ -452,7 +452,10 @@ export interface InspectReply {
   readonly waiting: number;
   /** The tickets, by slot. */
   readonly holders: readonly HolderState[];
-  /** The requests, in the order in which they will be granted. */
+  /**
+   * The requests, in the order in which they will be granted. Requests for more permits than the
+   * limit, which has shrunk, come last.
+   */
   readonly waiters: readonly WaiterState[];
 }
 
@@ -550,7 +553,7 @@ export interface GrantListener {
   onGrants(grants: readonly PushedGrant[], name: string): void;
   /** Tickets of this client were taken away. */
   onEnded?(ended: readonly EndedTicket[], name: string): void;
-  /** The rate alone holds back a request of this client, which is the next. */
+  /** The rate or a budget holds back a request of this client, which is the next. */
   onTurn?(turn: PushedTurn, name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;

@@ -9,7 +9,7 @@ export const CLAIM_TIME_MS = 5000;
 /** How long a process's queued requests count without a sign of life from it. */
 export const WAITER_LEASE_MS = 5000;
 
-/** How much later than the head of the queue other clients ask, where groups take turns. */
+/** How much later than the client of the head other clients ask, while a rate holds it back. */
 export const AFTER_TURN_MS = 2500;
 
 /**

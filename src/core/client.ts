@@ -16,9 +16,9 @@ const LINGER_MS = 10_000;
 const CONNECTING_LINGER_MS = 1000;
 
 /**
- * Between a subscription that was refused and the next one, in milliseconds. Waiters poll
- * meanwhile, so this may be long: a user without the right to subscribe must cost the server
- * little.
+ * Between a subscription that does not come back by itself and the next one, in milliseconds.
+ * Waiters poll meanwhile, so this may be long: a user without the right to subscribe must cost the
+ * server little.
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 

@@ -6,8 +6,8 @@
 --
 -- The state has of each meter 'amount,period,burst,until,tat,granted,ahead'. until is empty if the
 -- terms are stored, 'none' if setRate(undefined) is stored, else from then on callers that name no
--- terms are free of them. granted is when the last permit was granted. ahead is by how much the
--- meter's time is ahead. All in microseconds.
+-- terms are free of them. granted is when the last permit was granted, or the terms changed. ahead
+-- is by how much the meter's time is ahead. All in microseconds.
 --
 -- `s` has `now`, the `meters` by the names of budgets (the rate has ''), the cap, see caps.lua, and
 -- `ends`, the latest time that a meter has reached.
