@@ -7,7 +7,10 @@ interface Holding extends AsyncDisposable {
   readonly unchecked: readonly { reportLoss(): Promise<void> }[];
 }
 
-/** Work that runs under a permit. */
+/**
+ * Work that runs under a permit.
+ * @inline
+ */
 export type Task<Held, T> = (handle: Held) => T | Promise<T>;
 
 /**
