@@ -84,6 +84,8 @@ type LeavingShare<O, I> = Share<O, I> & { readonly bundle: Share<O, I> };
 
 interface CallUnderWay<O, I> extends Call {
   late: boolean;
+  /** For a semaphore that travels alone: it keeps no other call from leaving. */
+  isAlone: boolean;
   /** Monotonic. */
   deadline: number;
   shares: LeavingShare<O, I>[];
@@ -98,7 +100,8 @@ let lastNumber = 0;
  * of all calls.
  *
  * One damaged semaphore makes a shared call fail. Each of its semaphores then travels alone until
- * one of its calls works; its items are sent again, which ids make harmless.
+ * one of its calls works; its items are sent again, which ids make harmless. All of them at once:
+ * where a server has refused calls for a while, thousands of leases must be extended soon.
  */
 export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #operation: Operation<O, I, R>;
@@ -109,6 +112,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   #gathered: Share<O, I>[] = NONE;
   /** Calls whose time is not over. */
   #underWay: CallUnderWay<O, I>[] = NONE;
+  /** How many of them count towards `MOST_UNDER_WAY`. */
+  #shared = 0;
   /** The moment before the next calls leave; undefined: none are about to. */
   #leavesAt: Instant | undefined;
   readonly #alone = new WeakSet<O>();
@@ -130,7 +135,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   // After a reply, too, on the next tick: by then its callers have added their next items.
   #flushSoon(): void {
-    if (this.#leavesAt !== undefined || this.#underWay.length >= MOST_UNDER_WAY) return;
+    if (this.#leavesAt !== undefined || this.#shared >= MOST_UNDER_WAY) return;
     // Before the tick: a clock of the user's own may throw.
     const now = instant(this.#host.clock);
     // From now on, so that the timer is kept from call to call.
@@ -142,8 +147,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #flush = (): void => {
     const sent = this.#leavesAt ?? instant(this.#host.clock);
     this.#leavesAt = undefined;
-    while (this.#gathered.length > 0 && this.#underWay.length < MOST_UNDER_WAY)
-      this.#sendNext(sent);
+    while (this.#gathered.length > 0 && this.#shared < MOST_UNDER_WAY) this.#sendNext(sent);
     this.#goOn();
   };
 
@@ -162,6 +166,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       const isAlone = this.#alone.has(owner);
       const weight = isAlone ? mostIds : (this.#operation.weightOf?.(items) ?? items.length);
       if (call.shares.length === MOST_IDS || (ids > 0 && ids + weight > mostIds)) break;
+      call.isAlone = isAlone;
       ids += weight;
       taken += 1;
       const leaving = this.#take(bundle, call);
@@ -190,6 +195,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       number: lastNumber,
       sent,
       late: false,
+      isAlone: false,
       deadline: sent.monotonic + this.#callTimeoutMs,
       shares: NONE,
     };
@@ -199,6 +205,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     const timeoutMs = this.#operation.timeoutOf?.(call.shares);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#underWay = added(this.#underWay, call);
+    if (!call.isAlone) this.#shared += 1;
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
     let replies: Promise<readonly R[]>;
     try {
@@ -238,6 +245,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     if (call.late) return;
     const isLast = this.#underWay.length === 1;
     this.#underWay = isLast ? NONE : this.#underWay.filter((other) => other !== call);
+    if (!call.isAlone) this.#shared -= 1;
   }
 
   /** No timer is set while no call is under way. */

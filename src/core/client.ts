@@ -180,8 +180,10 @@ export class Client implements port.GrantListener {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back. No other process can know that they are strays.
    */
-  async #giveStraysBack({ admin, name }: SemaphoreLink): Promise<void> {
-    const { holders, waiters } = await admin.inspect();
+  async #giveStraysBack({ admin, name, releases }: SemaphoreLink): Promise<void> {
+    const inspecting = admin.inspect();
+    releases.drainAfter(inspecting);
+    const { holders, waiters } = await inspecting;
     for (const { id } of [...holders, ...waiters])
       if (this.find(name, id) === undefined) this.#giveBack(name, id);
   }

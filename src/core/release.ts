@@ -76,8 +76,9 @@ export class Releases {
     void Promise.allSettled([work]).then(() => this.#onEnded());
   }
 
-  #onEnded(): void {
-    this.#underWay -= 1;
+  /** `calls`: how many were under way. A late reply ends a release whose call counts no more. */
+  #onEnded(calls = 1): void {
+    this.#underWay -= calls;
     if (this.#isDrained) this.#onDrained?.();
   }
 
@@ -95,7 +96,7 @@ export class Releases {
     this.#isRefused = false;
     this.#nextTry.stop();
     if (this.#failed.size > 0) this.#retry();
-    if (!isLate) this.#onEnded();
+    this.#onEnded(isLate ? 0 : 1);
   }
 
   /** @internal Its call has failed. `isWanted`: something may be left to give back. */

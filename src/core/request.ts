@@ -4,6 +4,7 @@ import { AcquireTimeoutError, QueueFullError } from '../errors.js';
 import { type ResolvedRequest, tooManyPermits } from '../arguments/resolve.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
+import { instant } from '../time/clock.js';
 import type { ValidityWindow } from '../time/validity.js';
 import { onceAborted } from './abort-fanout.js';
 import type { Call } from './batcher.js';
@@ -182,7 +183,7 @@ export class Request extends Lease implements port.TicketRequest {
     if (!this.hold(ticket, window, isClaimed)) {
       const error = new Error('the grant arrived after its lease had expired');
       this.#onError(error);
-      return this.link.onReplyLost(error, window.from);
+      return this.link.onReplyLost(error, instant(this.link.clock));
     }
     this.#end(this);
     this.publishGrant(this.link.clock.monotonic() - this.started);

@@ -31,6 +31,7 @@ export async function retryUntilDeadline<R>(
   let lastError: unknown;
   let left = callTimeoutMs;
   for (let round = 0; left > 0; round += 1) {
+    signal?.throwIfAborted();
     try {
       return await withTimeout(clock, left, call());
     } catch (error) {
@@ -41,7 +42,6 @@ export async function retryUntilDeadline<R>(
     const delay = backoffDelay(options.retry, round, randomBy(clock));
     const pause = Math.min(delay, deadline - clock.monotonic());
     await new Promise<void>((resolve) => void clock.schedule(resolve, pause, true));
-    signal?.throwIfAborted();
     left = deadline - clock.monotonic();
   }
   throw new BackendError(`${what} failed`, lastError, key);

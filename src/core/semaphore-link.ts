@@ -109,6 +109,8 @@ export class SemaphoreLink implements Owner {
    * are not relied on until requests that were sent since then are answered. Undefined: they were.
    */
   #unsureSince: number | undefined;
+  /** When the last call of its requests left that was answered in time. */
+  #served: Instant | undefined;
   /** The listener knows of the outage. */
   #isReported = false;
   /** How many requests wait. Written here alone. */
@@ -233,6 +235,7 @@ export class SemaphoreLink implements Owner {
 
   #onServed(sent: Instant): void {
     this.listener?.onReply();
+    this.#served = sent;
     if (sent.monotonic < (this.#unsureSince ?? -Infinity)) return;
     this.#unsureSince = undefined;
     this.#isReported = false;
@@ -244,7 +247,9 @@ export class SemaphoreLink implements Owner {
       if (!this.client.waiting.has(link)) continue;
       link.#unsureSince ??= sent.monotonic;
       link.scheduleTry();
-      const isOutage = this.clock.monotonic() - link.#unsureSince >= OUTAGE_MS;
+      // A single call without a reply is no outage: other calls may have been answered since.
+      const since = Math.max(link.#unsureSince, link.#served?.monotonic ?? -Infinity);
+      const isOutage = this.clock.monotonic() - since >= OUTAGE_MS;
       if (isOutage && !link.#isReported) link.#isReported = link.listener?.onOutage(error) === true;
     }
   }

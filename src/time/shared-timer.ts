@@ -41,9 +41,9 @@ class SharedTimer {
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
   add(wakeup: Wakeup, now: number): void {
     if (wakeup.index < 0) wakeup.index = this.#wakeups.push(wakeup) - 1;
-    // A timer that should have fired may belong to a fake clock that is gone.
-    const isLate = this.#at <= now || this.#setBy !== timerSource();
-    if (isLate || wakeup.at < this.#at) this.#set(now);
+    // Timers of a fake clock that is gone do not fire, of whatever kind they are.
+    if (this.#setBy !== timerSource()) shared.get(this.#clock)?.forEach((each) => each.#set(now));
+    else if (this.#at <= now || wakeup.at < this.#at) this.#set(now);
   }
 
   remove(wakeup: Wakeup): void {

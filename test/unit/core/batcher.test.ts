@@ -76,6 +76,19 @@ describe('a batcher', () => {
     expect(backend.portCalls.acquire - before).to.equal(4);
   });
 
+  it('loses no lease of many semaphores when a server refuses calls for a while', async () => {
+    const backend = granting();
+    const { clock } = backend;
+    const handles = await Promise.all(semaphores(backend, 300).map((one) => one.acquire()));
+    backend.onExtend = async (call) => {
+      await new Promise<void>((resolve) => clock.schedule(resolve, 10));
+      if (clock.monotonic() < 2000) throw damaged;
+      return backend.extended(call);
+    };
+    await clock.advance(4000);
+    expect(handles.filter(({ held }) => !held)).to.deep.equal([]);
+  });
+
   it('has given back what a shared call gave back before it failed for another semaphore', async () => {
     const backend = granting();
     const held = await Promise.all(semaphores(backend, 2).map((one) => one.acquire()));

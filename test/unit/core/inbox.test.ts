@@ -236,4 +236,24 @@ describe('a grant without a request', () => {
     expect(names).to.include('other');
     await asking.value?.release();
   });
+
+  it('is not looked for after close(), which leaves no timer of a look [P8]', async () => {
+    const { backend, clock, semaphore } = await listeningFixture({ retry: { ...PLAIN, min: 100 } });
+    const other = new Semaphore(backend, 'other', { limit: 1 });
+    watch(clock, other.acquire());
+    await clock.advance(0);
+    const looks: number[] = [];
+    backend.onInspect = () => {
+      looks.push(clock.monotonic());
+      return Promise.reject(new Error('LOADING'));
+    };
+    await interrupt(backend);
+    const closing = watch(clock, Promise.all([semaphore.close(), other.close()]));
+    await clock.advance(99);
+    expect([closing.at, clock.timers === 0]).to.deep.equal([undefined, false]);
+    await clock.advance(1);
+    expect([closing.at, clock.timers]).to.deep.equal([100, 0]);
+    await clock.advance(10_000);
+    expect(looks).to.deep.equal([0]);
+  });
 });

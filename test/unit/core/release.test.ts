@@ -145,6 +145,20 @@ describe('closing a semaphore', () => {
     expect([closing.at, closing.error]).to.deep.equal([5000, undefined]);
   });
 
+  it('ends with a late reply to its last release', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture(LONG);
+    const gate = later<void>();
+    backend.onRelease = (call) => gate.promise.then(() => backend.released(call));
+    watch(clock, handle.release());
+    await clock.advance(4990);
+    const closing = watch(clock, semaphore.close());
+    // The call has failed, and the release waits for another try.
+    await clock.advance(11);
+    gate.resolve();
+    await clock.advance(10_000);
+    expect([closing.at, backend.releases.length, clock.timers]).to.deep.equal([5001, 1, 0]);
+  });
+
   it('with drain renews permits until its time is over, the last permit is lost, or a close without drain comes', async () => {
     const { backend, clock, semaphore, handle, losses } = await heldFixture();
     const closing = watch(clock, semaphore.close({ drain: 5500 }));

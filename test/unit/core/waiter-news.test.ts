@@ -8,7 +8,7 @@ import { KeyedSemaphore, ManualClock, MemoryBackend, Semaphore } from '../../../
 import { collectUntil } from '../../support/garbage.js';
 import { RandomNumbers } from '../../support/random-numbers.js';
 import { never, watch } from '../stub-backend.js';
-import { heldFixture, PLAIN, stubFixture } from '../stub-fixture.js';
+import { heldFixture, listeningFixture, PLAIN, stubFixture } from '../stub-fixture.js';
 
 describe('the error of a time-out', () => {
   /** The permits that this process holds beside the wait, and the words of the message on them. */
@@ -188,5 +188,28 @@ describe('an outage while a request waits', () => {
       'cannot reach Redis: acquire() of "jobs" waits, and no call has succeeded for 5 s; it is retried; last error: connect ECONNREFUSED 127.0.0.1:1';
     expect(heard).to.have.length(1);
     expect(heard[0]).to.include({ cause: refused, message });
+  });
+
+  it('is none where a single call got no reply and others were answered, nor after a stall of the event loop', async () => {
+    const held = await heldFixture({ ttl: 30_000 });
+    const heard = outagesOf(held.semaphore);
+    held.backend.onAcquire = (call, index) =>
+      index === 3 ? never() : held.backend.allQueued(call);
+    held.backend.onExtend = (call, index) => (index === 0 ? never() : held.backend.extended(call));
+    held.acquire();
+    await held.clock.advance(100);
+    held.acquire();
+    await held.clock.advance(20_000);
+    held.backend.onRelease = () => never();
+    watch(held.clock, held.handle.release());
+    await held.clock.advance(6000);
+    const { backend, clock, semaphore, id } = await listeningFixture();
+    const heardStalled = outagesOf(semaphore);
+    await clock.advance(100);
+    clock.stall(6000);
+    // It was pushed before the stall.
+    await backend.push(id, -900);
+    await clock.advance(100);
+    expect([heard, heardStalled]).to.deep.equal([[], []]);
   });
 });

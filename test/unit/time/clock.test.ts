@@ -67,16 +67,18 @@ describe('wake-ups', () => {
     expect(rang).to.include({ before: 205, after: 205, later: 210 });
   });
 
-  it('ring in time beside a fake timer that is gone', async () => {
-    const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const now = systemClock.monotonic();
-    const left = new Wakeup(systemClock, true, () => undefined);
-    left.wakeBy(now + 1, now);
-    fake.restore();
-    const rang = new Promise<void>((resolve) => {
-      new Wakeup(systemClock, true, resolve).wakeBy(now + 2, now);
+  for (const keepsAlive of [true, false]) {
+    it(`ring in time beside a fake timer that is gone, once another is set that ${keepsAlive ? 'keeps' : 'does not keep'} the process alive`, async () => {
+      const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const now = systemClock.monotonic();
+      const left = new Promise<void>((resolve) => {
+        new Wakeup(systemClock, true, resolve).wakeBy(now + 1, now);
+      });
+      fake.restore();
+      const another = new Wakeup(systemClock, keepsAlive, () => undefined);
+      another.wakeBy(now + 60_000, now);
+      await left;
+      another.stop();
     });
-    await rang;
-    expect(left.at).to.equal(Infinity);
-  });
+  }
 });
