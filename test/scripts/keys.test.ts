@@ -207,6 +207,38 @@ describeWithServer('keys of a semaphore', (server) => {
     expect(await one.holders()).to.deep.equal(['c.1', 'c.4']);
   });
 
+  it('find the requests of a flow that was lost, though its head leaves before its turn', async () => {
+    const one = make({ limit: 1 });
+    await one.take('h.1');
+    for (const id of ['a.1', 'a.2', 'b.1', 'b.2']) await ask(one, id, id.slice(0, 1));
+    await one.lose('flow:0:a');
+    await one.release('a.1');
+    const granted: string[] = [];
+    for (let now = ['h.1']; now.length > 0; now = await one.holders()) {
+      granted.push(...now);
+      await one.release(now);
+    }
+    expect(granted).to.deep.equal(['h.1', 'a.2', 'b.1', 'b.2']);
+  });
+
+  it('keep arrivals and no order of a queue whose state was lost, though its clock was behind', async () => {
+    for (const lost of [['info'], ['tickets', 'info']]) {
+      const one = make({ limit: 1 });
+      await one.take('h.1');
+      await one.acquire('a.1');
+      // An order that its queue has outlived.
+      await ask(one, 'g.1', 'g');
+      await one.release('g.1');
+      await one.acquire('a.2');
+      await one.lose(...lost);
+      one.pass(-60_000);
+      await one.acquire('n.1');
+      expect(await one.queue(), lost.join()).to.deep.equal(['a.2', 'n.1']);
+      for (const id of ['a.1', 'a.2', 'n.1']) await one.release(id);
+      await one.expectNothingLeft();
+    }
+  });
+
   it('expire not before a meter has run out, which may need days', async () => {
     const one = make();
     const slow = { rate: { permits: 10, per: 50 * DAY, burst: 10 } };

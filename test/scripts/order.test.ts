@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { RequestOrder } from '../../src/backends/backend.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, ids, ofGroup, request } from './port-fixture.js';
+import { describeOnBoth, ids, kinds, ofGroup, request } from './port-fixture.js';
 
 /** Waits, of the group that is the second part's first letter: `c.a1` is of group a. */
 function ask(one: PortFixture, list: readonly string[], change: Partial<RequestOrder> = {}) {
@@ -52,5 +52,35 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
     await ask(one, numbered('d', 1), { priority: 1 });
     const order = (await grants(one)).map((id) => id.slice(2, 3));
     expect(order.join('')).to.equal(`d${'aab'.repeat(3)}`);
+  });
+});
+
+describeOnBoth('a request behind a dead one whose group is at its cap', (make) => {
+  it('is granted once it fits, though the dead one does not', async () => {
+    const one = make({ limit: 5 });
+    await one.setGroupLimit(2);
+    for (const id of ['x.1', 'x.2', 'd.1.2', 'c.1', 'c.2']) await one.acquire(id);
+    await one.release('x.1');
+    one.pass(4000);
+    await one.acquire('c.1');
+    expect(await one.holders()).to.deep.equal(['x.2']);
+    one.pass(2000);
+    expect(kinds(await one.acquire('c.1'))).to.deep.equal(['granted']);
+    expect(await one.queue()).to.deep.equal(['c.2']);
+  });
+
+  it('is granted by a call that counts the queue, though the cap has shrunk below the dead one', async () => {
+    const one = make({ limit: 3 });
+    await one.setGroupLimit(2);
+    await one.take('x.1.2');
+    for (const id of ['d.1.2', 'c.1']) await one.acquire(id);
+    await one.setGroupLimit(1);
+    await one.release('x.1.2');
+    one.pass(4000);
+    await one.acquire('c.1');
+    one.pass(2000);
+    const reply = await one.acquire(['c.1', 'c.2'], { maxWaiting: 2 });
+    expect(kinds(reply)).to.deep.equal(['granted', 'queued']);
+    expect(await one.holders()).to.deep.equal(['c.1']);
   });
 });

@@ -71,7 +71,8 @@ function give(s: Semaphore, r: Waiting): void {
  */
 export function serve(s: Semaphore): void {
   s.turn = undefined;
-  if (s.waiting > 0 && s.keys.parks < Infinity) sweep(s);
+  // A request that waits aside, or at the cap of its group, has no turn at which it could be dropped.
+  if (s.waiting > 0 && Math.min(s.keys.parks, s.cap) < Infinity) sweep(s);
   if (s.waiting > 0 && s.keys.parks <= s.limit) {
     s.moved = true;
     rejoinAll(s);

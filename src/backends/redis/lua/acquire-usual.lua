@@ -89,6 +89,9 @@ local function grant_free(tickets, info, text, run, token, held, top)
   return first ~= ORDERED and grant_one(tickets, info, id, run, token, held, top, run.label, '')
 end
 
+-- Made once, for all semaphores of a call.
+local slow_path, grant_under_rules, slow
+
 -- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
 local function acquire_usual(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
   local is_free, first, reply = token and (held < 1 or held < limit + 0), string.byte(text), nil
@@ -102,9 +105,12 @@ local function acquire_usual(tickets, info, text, token, held, more, limit, life
       reply = grant_free(tickets, info, text, run, token, held, more)
     end
     if not reply then
-      local slow_path, grant_under_rules = rules_or_slow()
+      if not slow_path then
+        slow_path, grant_under_rules = rules_or_slow()
+      end
       reply = token and grant_under_rules(tickets, info, text, run, token, held, more or '', grant_one)
-      reply = reply or slow_path()(tickets, info, text, run)
+      slow = slow or not reply and slow_path()
+      reply = reply or slow(tickets, info, text, run)
     end
   end
   return reply

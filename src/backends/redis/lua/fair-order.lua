@@ -85,12 +85,13 @@ end
 
 -- Leaves its flow, as its head or not.
 local function leave_flow(s, r, is_granted)
-  redis.call('ZREM', r.flow, r.id)
-  local time = s.times[r.priority]
+  local is_lost, time = redis.call('ZREM', r.flow, r.id) == 0, s.times[r.priority]
   local tag = time and redis.call('ZSCORE', r.heads, r.head)
   if not tag then
     return
   end
+  -- Without its flow no other request of it would become the head.
+  s.is_torn = s.is_torn or is_lost
   local start = is_at_cap(tag) and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
   redis.call('ZREM', r.heads, r.head)

@@ -43,7 +43,8 @@ local function has_queue(s)
     and (next(s.times) or s.parks or redis.call('ZCARD', s.queue) == s.waiting)
 end
 
--- Makes lost keys again. Without `tickets` or `info` no ticket is left.
+-- Makes lost keys again. Without `tickets` or `info` no ticket is left. A queue whose state is lost
+-- may have had an order, and arrivals above any token that is known now.
 local function rebuild_lost_keys(s)
   local found = redis.call('EXISTS', s.tickets, s.info)
   if found < 2 or not s.state then
@@ -57,7 +58,7 @@ local function rebuild_lost_keys(s)
   elseif redis.call('EXISTS', s.held < s.top and s.slots or s.info, s.cap and s.count > 0 and s.groups or s.info) < 2 then
     recount(s)
   end
-  if (s.waits or s.waiting > 0 or found == 1) and not has_queue(s) then
+  if (s.waits or s.waiting > 0 or found == 1) and not (s.state and has_queue(s)) then
     rebuild_queue(s)
   elseif found < 2 then
     rejoin_all(s)

@@ -108,6 +108,9 @@ local function release_many(tickets, info, ids, limit)
   end
 end
 
+-- Made once, for all semaphores of a call.
+local slow
+
 -- `id`: or a list; `record`: the ticket's, if it is live and none has expired.
 local function release_usual(tickets, info, id, limit, spent, held, state, record)
   local ids, all_spent, reply = { id }, spent and { spent }, nil
@@ -128,8 +131,8 @@ local function release_usual(tickets, info, id, limit, spent, held, state, recor
     end
   end
   if not reply then
-    local slow_path = slow_or_settle()
-    reply = slow_path()(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
+    slow = slow or slow_or_settle()()
+    reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
   end
   return reply
 end

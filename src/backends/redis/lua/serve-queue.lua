@@ -45,7 +45,8 @@ end
 
 -- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
 local function serve(s)
-  if s.parks then
+  -- A request that waits aside, or at the cap of its group, has no turn at which it could be dropped.
+  if s.waiting > 0 and (s.parks or s.cap) then
     sweep(s)
   end
   if s.parks and s.parks <= s.limit then
