@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { RequestOrder } from '../../src/backends/backend.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, ids, ofGroup, request } from './port-fixture.js';
+import { describeOnBoth, ids, kinds, ofGroup, request } from './port-fixture.js';
 
 /** Waits, of the group that is the second part's first letter: `c.a1` is of group a. */
 function ask(one: PortFixture, list: readonly string[], change: Partial<RequestOrder> = {}) {
@@ -52,5 +52,21 @@ describeOnBoth('a request of a group for more than a limit that has shrunk', (ma
     await ask(one, numbered('d', 1), { priority: 1 });
     const order = (await grants(one)).map((id) => id.slice(2, 3));
     expect(order.join('')).to.equal(`d${'aab'.repeat(3)}`);
+  });
+});
+
+describeOnBoth('a call of several requests', (make) => {
+  it('says that a request is granted which waited until a later request of the call moved the queue on', async () => {
+    const one = make({ limit: 10 });
+    const costly = { cost: { tokens: 1 } };
+    await one.setGroupLimit(1);
+    await one.setBudget('tokens', { permits: 1, per: 60_000, burst: 1 });
+    await one.acquire([request('x.1', 'try', { order: ofGroup('x'), ...costly })]);
+    await one.acquire([request('b.1', 'wait', { order: ofGroup('g', 1, 5), ...costly })]);
+    // It waits behind b.1, whose group is at its cap after c.2.
+    const first = request('c.1', 'wait', { order: ofGroup('h') });
+    const second = request('c.2', 'wait', { order: ofGroup('g', 1, 9) });
+    expect(kinds(await one.acquire([first, second]))).to.deep.equal(['granted', 'granted']);
+    expect(await one.queue()).to.deep.equal(['b.1']);
   });
 });
