@@ -52,6 +52,22 @@ describeOnBoth('a rate', (make) => {
       });
     }
 
+    it('after debts of centuries, under terms that change', async () => {
+      const one = make({ limit: 300 });
+      await one.setBudget('tokens', budget);
+      await one.acquire(ids('a', 200));
+      for (const id of ids('a', 200)) {
+        one.pass(0.001);
+        await one.release(id, { spent: [{ tokens: Number.MAX_SAFE_INTEGER }] });
+        await one.setBudget('tokens', { ...budget, per: budget.per + 1000 * (id.length % 2) });
+        expect((await one.inspect()).budgets?.['tokens']?.used).to.be.above(1e8);
+      }
+      await one.setBudget('tokens', undefined);
+      await one.setBudget('tokens', budget);
+      await take(one, 'b.1');
+      expect(await usedAfter(one, 'b.1', 30)).to.be.within(29.9, 30);
+    });
+
     it('after a long time in which no call has named the budget', async () => {
       const one = make({ ttl: HOUR });
       const named = { budgets: { tokens: budget } };
