@@ -68,6 +68,18 @@ describeOnBoth('a rate', (make) => {
       expect(await usedAfter(one, 'b.1', 30)).to.be.within(29.9, 30);
     });
 
+    it('after terms under which the used units take longer than the server can count', async () => {
+      const one = make();
+      const large = { permits: 1_000_000, per: 60_000, burst: 1_000_000 };
+      await one.setBudget('tokens', large);
+      const asked = request('a.1', 'try', { cost: { tokens: 1_000_000 } });
+      expect(kinds(await one.acquire([asked]))).to.deep.equal(['granted']);
+      await one.setBudget('tokens', { permits: 1, per: 31_536_000_000, burst: 1 });
+      expect((await one.inspect()).budgets?.['tokens']?.used).to.be.above(30);
+      const next = request('b.1', 'try', { cost: { tokens: 1 } });
+      expect(kinds(await one.acquire([next]))).to.deep.equal(['busy']);
+    });
+
     it('after a long time in which no call has named the budget', async () => {
       const one = make({ ttl: HOUR });
       const named = { budgets: { tokens: budget } };
