@@ -21,9 +21,10 @@ export const RATE = '';
 export const UNUSED: Used = { tat: 0, granted: 0, ahead: 0 };
 
 /**
- * What a request that no rate ever allows again adds at most: 31 years, so that sums stay exact.
+ * What a request that no rate ever allows again, or a change of terms, adds at most: 31 years, so
+ * that sums stay exact.
  */
-const MOST_ADDED = 1e15;
+export const MOST_ADDED: number = 1e15;
 
 /** Between two permits at a steady rate. */
 export function intervalOf({ permits, per }: Rate): number {

@@ -84,3 +84,19 @@ describeOnBoth('a request behind a dead one whose group is at its cap', (make) =
     expect(await one.holders()).to.deep.equal(['c.1']);
   });
 });
+
+describeOnBoth('a call of several requests', (make) => {
+  it('says that a request is granted which waited until a later request of the call moved the queue on', async () => {
+    const one = make({ limit: 10 });
+    const costly = { cost: { tokens: 1 } };
+    await one.setGroupLimit(1);
+    await one.setBudget('tokens', { permits: 1, per: 60_000, burst: 1 });
+    await one.acquire([request('x.1', 'try', { order: ofGroup('x'), ...costly })]);
+    await one.acquire([request('b.1', 'wait', { order: ofGroup('g', 1, 5), ...costly })]);
+    // It waits behind b.1, whose group is at its cap after c.2.
+    const first = request('c.1', 'wait', { order: ofGroup('h') });
+    const second = request('c.2', 'wait', { order: ofGroup('g', 1, 9) });
+    expect(kinds(await one.acquire([first, second]))).to.deep.equal(['granted', 'granted']);
+    expect(await one.queue()).to.deep.equal(['b.1']);
+  });
+});

@@ -52,6 +52,34 @@ describeOnBoth('a rate', (make) => {
       });
     }
 
+    it('after debts of centuries, under terms that change', async () => {
+      const one = make({ limit: 300 });
+      await one.setBudget('tokens', budget);
+      await one.acquire(ids('a', 200));
+      for (const id of ids('a', 200)) {
+        one.pass(0.001);
+        await one.release(id, { spent: [{ tokens: Number.MAX_SAFE_INTEGER }] });
+        await one.setBudget('tokens', { ...budget, per: budget.per + 1000 * (id.length % 2) });
+        expect((await one.inspect()).budgets?.['tokens']?.used).to.be.above(1e8);
+      }
+      await one.setBudget('tokens', undefined);
+      await one.setBudget('tokens', budget);
+      await take(one, 'b.1');
+      expect(await usedAfter(one, 'b.1', 30)).to.be.within(29.9, 30);
+    });
+
+    it('after terms under which the used units take longer than the server can count', async () => {
+      const one = make();
+      const large = { permits: 1_000_000, per: 60_000, burst: 1_000_000 };
+      await one.setBudget('tokens', large);
+      const asked = request('a.1', 'try', { cost: { tokens: 1_000_000 } });
+      expect(kinds(await one.acquire([asked]))).to.deep.equal(['granted']);
+      await one.setBudget('tokens', { permits: 1, per: 31_536_000_000, burst: 1 });
+      expect((await one.inspect()).budgets?.['tokens']?.used).to.be.above(30);
+      const next = request('b.1', 'try', { cost: { tokens: 1 } });
+      expect(kinds(await one.acquire([next]))).to.deep.equal(['busy']);
+    });
+
     it('after a long time in which no call has named the budget', async () => {
       const one = make({ ttl: HOUR });
       const named = { budgets: { tokens: budget } };

@@ -33,9 +33,10 @@ describeWithServer("a user's rights", (server) => {
   it('are no more than the scripts and the subscriber use', () => {
     // Those are questions which the user may be refused: the eviction policy, and the names in use.
     const refusable = ['eviction-policy', 'list-names'];
+    // `inspect.lua` names the command of a page in a call of its own function.
     const used = redisScripts
       .filter(({ name }) => !refusable.includes(name))
-      .flatMap(({ text }) => [...text.matchAll(/(?<!p)call\('([A-Z]+)'/g)])
+      .flatMap(({ text }) => [...text.matchAll(/(?:(?<!p)call|page)\('([A-Z]+)'/g)])
       .map(([, command = '']) => `+${command.toLowerCase()}`);
     const listed = leastRights.filter((right) => right.startsWith('+'));
     const others = ['+eval', '+evalsha', '+publish', '+subscribe'];

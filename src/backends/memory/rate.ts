@@ -48,9 +48,12 @@ function move(s: Semaphore, meter: Meter, tat: number, time: number): void {
 export function useMeter(s: Semaphore, name: string, rate: Rate | undefined, until: number): void {
   const meter = meterOf(s, name);
   const slower = rate ? gcra.intervalOf(rate) / gcra.intervalOf(meter.rate ?? rate) : 0;
-  const left = Math.ceil(gcra.leftOf(meter, s.time) * slower);
-  const tat = Math.max(meter.tat, gcra.timeOf(meter, s.time) + left);
-  move(s, meter, tat, tat - left);
+  const used = gcra.leftOf(meter, s.time);
+  const left = Math.ceil(Math.min(used * slower, Math.max(used, gcra.MOST_ADDED)));
+  const time = gcra.timeOf(meter, s.time);
+  const tat = Math.max(meter.tat, time + left);
+  // Debts of centuries make the numbers inexact.
+  move(s, meter, tat, Math.max(tat - left, time));
   meter.rate = rate;
   meter.until = until;
 }

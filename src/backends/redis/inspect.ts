@@ -150,8 +150,8 @@ function metersOf(state: string): gcra.KnownMeter[] {
   return [...words].map(([, name = '', text = '']) => ({ name, ...meterOf(text) }));
 }
 
-/** `permits,period,burst,until,tat,granted,ahead`, see `gcra.lua`. */
-const METER = /^(\d{1,16}),(\d{1,16}),(\d{1,16}),(none|\d{0,16}),(\d{1,16}),(\d{1,16}),(\d{1,16})$/;
+/** `permits,period,burst,until,tat,granted,ahead`, see `gcra.lua`. Debts can take centuries. */
+const METER = /^(\d{1,16}),(\d{1,16}),(\d{1,16}),(none|\d{0,16}),(\d{1,19}),(\d{1,16}),(\d{1,19})$/;
 
 function meterOf(text: string): Omit<gcra.KnownMeter, 'name'> {
   const [, permits, period, burst, until = '', tat, granted, ahead] = METER.exec(text) ?? [];

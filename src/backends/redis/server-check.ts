@@ -43,10 +43,11 @@ export class ServerCheck {
   async #check(keys: readonly string[]): Promise<void> {
     const timeNow = () => runScript(this.#connection, checkServerScript, keys, [], textOf, true);
     // The two run one after the other.
-    const look = () => Promise.all([timeNow(), timeNow()]);
+    const [first, second] = await Promise.all([timeNow(), timeNow()]);
+    // Only now: a distant server, or a client that connects first, takes longer than that.
     const began = systemClock.monotonic();
     // A clock may be coarse: by round trips, so that no timer is needed.
-    for (let [time, next] = await look(); time === next; [time, next] = await look()) {
+    for (let time = second; time === first; time = await timeNow()) {
       if (systemClock.monotonic() - began > STANDSTILL_MS)
         throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
     }
