@@ -332,14 +332,17 @@ describeWithServer('keys of a semaphore', (server) => {
     await capped.take('b.1', { groupLimit: 1 });
   });
 
-  it('lose very many expired tickets in one call, whatever call it is', async () => {
+  it('lose a thousand expired tickets with each call, whatever call it is', async () => {
     const one = make({ limit: 2000, ttl: 1000 });
+    const left = (): Promise<number> =>
+      one.redis.zcount(one.keyOf('tickets'), 0, '(9000000000000000');
     for (const [what, call] of CALLS) {
       for (let from = 1; from < 2000; from += 500) await one.acquire(ids('a', 500, from));
       one.pass(1000);
       await call(one);
-      const left = await one.redis.zcount(one.keyOf('tickets'), 0, '(9000000000000000');
-      expect(left, what).to.be.at.most(1);
+      expect(await left(), what).to.be.within(999, 1001);
+      await call(one);
+      expect(await left(), what).to.be.at.most(1);
       await expectSound(one);
       one.pass(1000);
     }

@@ -25,10 +25,8 @@ local function drop(s, ids)
   return gone, total
 end
 
--- Drops expired tickets.
+-- Drops expired tickets, 1000 at most, so that a call keeps the server for no longer than some
+-- milliseconds. The others keep their slots: the next calls drop them.
 local function purge(s)
-  repeat
-    local found = redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '1000')
-    drop(s, found)
-  until #found < 1000
+  drop(s, redis.call('ZRANGEBYSCORE', s.tickets, '-inf', s.run.now, 'LIMIT', '0', '1000'))
 end
