@@ -84,7 +84,7 @@ local function answer(s, r, record)
   if not is_free and not stays then
     return refusal
   end
-  r.arrival, s.alive[s.client] = next_number(s), true
+  r.arrival, s.arriving = next_number(s), s.client
   r.head = r.arrival .. ' ' .. r.group
   enqueue(s, r)
   serve(s)

@@ -41,7 +41,7 @@ local function open(tickets, info, run)
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', groups = base .. 'groups',
     run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, alive = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
+    times = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
   }
   read_state(s)
   rebuild_lost_keys(s)

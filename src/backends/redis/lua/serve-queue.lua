@@ -4,13 +4,10 @@
 -- it, so that small requests cannot starve it.
 -- include: grant fair-order lost-keys
 
--- With its lease all requests of a client count.
+-- With its lease all requests of a client count. `s.arriving`: the client, once a new request of it
+-- has joined the queue.
 local function is_alive(s, client)
-  if s.alive[client] == nil then
-    local lease = redis.call('ZSCORE', s.clients, client)
-    s.alive[client] = lease and lease + 0 > s.now
-  end
-  return s.alive[client]
+  return client == s.arriving or (redis.call('ZSCORE', s.clients, client) or 0) + 0 > s.now
 end
 
 local function leave_queue(s, r, is_granted)

@@ -12,6 +12,6 @@ local function renew_lease(s, is_sure)
   if (is_sure or known) and (known or 0) + 0 < till then
     redis.call('ZADD', s.clients, text_of(till), s.client)
   end
-  s.alive[s.client] = nil
+  s.arriving = nil
   s.touched[s.clients], s.touched[s.requests] = true, true
 end
