@@ -16,7 +16,7 @@
 -- 'o' and the limit of another caller. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
--- include: semaphore records notify slots gcra serve-queue fair-order pace
+-- include: semaphore records slots gcra serve-queue fair-order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -52,17 +52,6 @@ local function renew(s)
   end
 end
 
--- Notifies other clients of their grants, at most 100 in a message; the caller's grants go with the
--- reply.
-local function publish(s)
-  for client, lines in pairs(s.grants) do
-    for first = 1, client ~= s.client and #lines or 0, 100 do
-      tell(s.run.inbox, s.tickets, client, table.concat(lines, ';', first, math.min(first + 99, #lines)))
-    end
-  end
-  return table.concat(s.grants[s.client] or {}, ';')
-end
-
 -- The client of the head may know a later time, or none: a reply names the time to its caller
 -- alone.
 -- The client's lease lasts somewhat longer than the time that it knows.
@@ -96,7 +85,6 @@ local function close(s, body)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   renew(s)
-  local own = publish(s)
   tell_turn(s)
-  return body .. '/' .. s.told .. '/' .. own .. '/'
+  return body .. '/' .. s.told .. '/' .. table.concat(s.grants, ';') .. '/'
 end

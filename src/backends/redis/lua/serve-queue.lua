@@ -2,7 +2,7 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- include: grant fair-order lost-keys
+-- include: grant notify fair-order lost-keys
 
 -- With its lease all requests of a client count. `s.arriving`: the client, once a new request of it
 -- has joined the queue.
@@ -26,8 +26,8 @@ local function sweep(s)
   end
 end
 
--- Grants a waiting request. A ticket that the call does not ask for comes back unless its client
--- claims it within 5 s.
+-- Grants a waiting request. Of a ticket that the call does not ask for the client hears by the reply
+-- to its own call, or by a message. The ticket comes back unless its client claims it within 5 s.
 local function give(s, r)
   s.served = s.served + 1
   if s.verdicts[r.id] then
@@ -36,8 +36,11 @@ local function give(s, r)
   end
   local life = math.min(r.life, CLAIM_TIME_US)
   local line = r.id .. ' ' .. grant(s, r, r.label, life) .. ' ' .. text_of(s.now + life)
-  s.grants[r.client] = s.grants[r.client] or {}
-  table.insert(s.grants[r.client], line)
+  if r.client == s.client then
+    add(s.grants, line)
+  else
+    tell(s.run.inbox, s.tickets, r.client, line)
+  end
 end
 
 -- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
