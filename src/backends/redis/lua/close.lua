@@ -12,8 +12,8 @@
 -- gcra.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, behind which
--- '/limit/grants/nearest' may follow. limit: 's' and the stored limit if the caller has another, or
--- 'o' and the limit of another caller. grants: other requests of the caller that were served,
+-- '/limit/grants/nearest' may follow. limit: 's' and the stored limit, or 'o' and the limit of
+-- another caller if that is another. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
 -- include: semaphore records slots gcra serve-queue fair-order pace
@@ -86,5 +86,5 @@ local function close(s, body)
   write_state(s)
   renew(s)
   tell_turn(s)
-  return body .. '/' .. s.told .. '/' .. table.concat(s.grants, ';') .. '/'
+  return body .. '/' .. (s.stored ~= '' and STORED .. s.stored or s.told) .. '/' .. table.concat(s.grants, ';') .. '/'
 end
