@@ -125,11 +125,9 @@ local function acquire(tickets, info, text, run)
     renew_lease(s, true)
   end
   for i, r in ipairs(requests) do
-    verdicts[i] = s.verdicts[r.id]
-    if string.sub(verdicts[i], 1, 1) == QUEUED then
-      waits = true
-      verdicts[i] = verdicts[i] .. (r.kind == '+' and progress_of(s, r.id) or '')
-    end
+    local is_queued = string.sub(s.verdicts[r.id], 1, 1) == QUEUED
+    waits = waits or is_queued
+    verdicts[i] = s.verdicts[r.id] .. (is_queued and r.kind == '+' and progress_of(s, r.id) or '')
   end
   return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')
 end
