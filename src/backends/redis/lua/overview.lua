@@ -16,23 +16,19 @@
 -- include: time keys records
 local looked = 0
 
-local function held_by(tickets)
-  local ids, held = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0
+-- How many permits are held, and the tokens of the tickets that expire last.
+local function held_by(tickets, info)
+  local ids, held, tokens = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0, {}
   for i = 1, #ids do
     local _, permits = parts_of(ids[i])
     held = held + permits
   end
   looked = looked + #ids
-  return held, ids
-end
-
-local function newest_tokens(info, ids)
   local records = ids[1] and redis.call('HMGET', info, unpack(ids, math.max(1, #ids - 31))) or {}
-  local tokens = {}
   for i = 1, #records do
     tokens[#tokens + 1] = string.match(records[i] or '', '^[%d,-]+ (%d+) ')
   end
-  return table.concat(tokens, ',')
+  return held, table.concat(tokens, ',')
 end
 
 -- How many requests wait, and the arrival of the first, which is the head of its flow. If a client
@@ -64,9 +60,8 @@ end
 
 local function summary(tickets, info)
   local state = redis.call('HGET', info, 'state') or ''
-  local held, ids = held_by(tickets)
-  local counts = string.format('%d %d %d ', held, waiting_in(tickets, state))
-  return counts .. newest_tokens(info, ids) .. ' ' .. state
+  local held, tokens = held_by(tickets, info)
+  return string.format('%d %d %d ', held, waiting_in(tickets, state)) .. tokens .. ' ' .. state
 end
 
 local parts = { now_text }
