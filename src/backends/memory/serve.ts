@@ -23,8 +23,11 @@ export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
   leaveFlow(s, r, isGranted);
 }
 
-/** If leases are over, drops the requests of dead clients, so that the others can be counted. */
-export function sweep(s: Semaphore): void {
+/**
+ * If leases are over, drops the requests of dead clients, so that the others can be counted. The
+ * requests that a caller left long ago are dead, too, unless it asks for them again.
+ */
+function sweep(s: Semaphore): void {
   const { clients, requests } = s.keys;
   const over = [...clients].filter(([, until]) => until <= s.now);
   for (const [client] of over) clients.delete(client);
@@ -71,7 +74,8 @@ function give(s: Semaphore, r: Waiting): void {
  */
 export function serve(s: Semaphore): void {
   s.turn = undefined;
-  if (s.waiting > 0 && s.keys.parks < Infinity) sweep(s);
+  const isFull = s.waiting >= (s.asked?.maxWaiting ?? Infinity);
+  if (s.waiting > 0 && (isFull || s.keys.parks < Infinity)) sweep(s);
   if (s.waiting > 0 && s.keys.parks <= s.limit) {
     s.moved = true;
     rejoinAll(s);

@@ -54,7 +54,7 @@ local function recall(s, requests, ids, tickets)
   end
   s.recalled = next(s.verdicts)
   if s.recalled then
-    renew_lease(s, true)
+    renew_lease(s)
   end
 end
 
@@ -73,11 +73,6 @@ local function answer(s, r, record)
   local is_free = fits(s, r) and has_room(s, r)
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
-  end
-  if r.kind ~= '?' and s.waiting >= s.max_waiting then
-    -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
-    renew_lease(s, s.arrived)
-    sweep(s)
   end
   local stays = r.kind ~= '?' and s.waiting < s.max_waiting
   local refusal = r.kind == '?' and BUSY or FULL .. text_of(s.waiting)
@@ -122,7 +117,7 @@ local function acquire(tickets, info, text, run)
     s.verdicts[r.id] = s.verdicts[r.id] or answer(s, r, records[i])
   end
   if s.arrived then
-    renew_lease(s, true)
+    renew_lease(s)
   end
   for i, r in ipairs(requests) do
     local is_queued = string.sub(s.verdicts[r.id], 1, 1) == QUEUED

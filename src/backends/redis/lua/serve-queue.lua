@@ -16,7 +16,8 @@ local function leave_queue(s, r, is_granted)
   leave_flow(s, r, is_granted)
 end
 
--- If leases are over, drops the requests of dead clients, so that the others can be counted.
+-- If leases are over, drops the requests of dead clients, so that the others can be counted. The
+-- requests that a caller left long ago are dead, too, unless it asks for them again.
 local function sweep(s)
   local is_over = redis.call('ZREMRANGEBYSCORE', s.clients, '-inf', text_of(s.now)) > 0
   for _, r in ipairs(is_over and requests_of(s) or {}) do
@@ -45,7 +46,7 @@ end
 
 -- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
 local function serve(s)
-  if s.parks then
+  if s.parks or s.waiting >= s.max_waiting then
     sweep(s)
   end
   if s.parks and s.parks <= s.limit then
