@@ -20,6 +20,7 @@ export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): 
 
 export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
   s.keys.requests.delete(r.id);
+  s.moved = true;
   leaveFlow(s, r, isGranted);
 }
 
@@ -76,10 +77,7 @@ export function serve(s: Semaphore): void {
   s.turn = undefined;
   const isFull = s.waiting >= (s.asked?.maxWaiting ?? Infinity);
   if (s.waiting > 0 && (isFull || s.keys.parks < Infinity)) sweep(s);
-  if (s.waiting > 0 && s.keys.parks <= s.limit) {
-    s.moved = true;
-    rejoinAll(s);
-  }
+  if (s.waiting > 0 && s.keys.parks <= s.limit) rejoinAll(s);
   while (s.waiting > 0 && s.keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return;
@@ -95,7 +93,6 @@ export function serve(s: Semaphore): void {
       s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
       return;
     } else {
-      s.moved = true;
       if (isLiving) give(s, r);
       leaveQueue(s, r, isLiving);
     }

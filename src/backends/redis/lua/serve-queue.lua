@@ -10,9 +10,10 @@ local function is_alive(s, client)
   return client == s.arriving or (redis.call('ZSCORE', s.clients, client) or 0) + 0 > s.now
 end
 
+-- `s.moved`: the first request may not know that it is the first.
 local function leave_queue(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
-  s.waiting = s.waiting - 1
+  s.waiting, s.moved = s.waiting - 1, true
   leave_flow(s, r, is_granted)
 end
 
@@ -50,7 +51,6 @@ local function serve(s)
     sweep(s)
   end
   if s.parks and s.parks <= s.limit then
-    s.moved = true
     rejoin_all(s)
   end
   s.turn = nil
@@ -64,7 +64,6 @@ local function serve(s)
       -- The cap has shrunk, or a grant of another priority has filled the group.
       tag_head(s, r, 0)
     elseif not is_alive(s, r.client) then
-      s.moved = true
       leave_queue(s, r)
     elseif r.permits > s.limit then
       -- It waits aside, in no flow, until the limit has grown.
@@ -74,7 +73,6 @@ local function serve(s)
       s.turn = s.held + r.permits <= s.limit and r
       return
     else
-      s.moved = true
       give(s, r)
       leave_queue(s, r, true)
     end
