@@ -12,8 +12,8 @@ local function check_layout(s)
   end
 end
 
--- Every waiting request counts for the time of a lease, unless its client has a lease: leases may be
--- lost.
+-- Every waiting request counts for the time of a lease, unless its client has a lease: leases may
+-- be lost.
 local function rebuild_queue(s)
   local requests = requests_of(s)
   for priority = 0, 9 do

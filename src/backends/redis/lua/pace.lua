@@ -3,8 +3,8 @@
 -- how many grants that is from, up to 32.
 
 -- Notes the grants of this call. Each weighs a 32nd, or as much as each grant before it if
--- these are fewer. A pace that begins with this call has no time between grants yet. Once no request
--- waits, nothing is kept.
+-- these are fewer. A pace that begins with this call has no time between grants yet. Once no
+-- request waits, nothing is kept.
 local function settle_pace(s)
   if s.waiting == 0 then
     s.pace = nil

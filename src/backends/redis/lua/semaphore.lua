@@ -40,8 +40,8 @@ local function open(tickets, info, run)
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', groups = base .. 'groups',
-    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), served = 0, max_waiting = math.huge,
-    times = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
+    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), served = 0,
+    max_waiting = math.huge, times = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
   }
   read_state(s)
   rebuild_lost_keys(s)

@@ -28,8 +28,9 @@ local function sweep(s)
   end
 end
 
--- Grants a waiting request. Of a ticket that the call does not ask for the client hears by the reply
--- to its own call, or by a message. The ticket comes back unless its client claims it within 5 s.
+-- Grants a waiting request. Of a ticket that the call does not ask for the client hears by the
+-- reply to its own call, or by a message. The ticket comes back unless its client claims it within
+-- 5 s.
 local function give(s, r)
   s.served = s.served + 1
   if s.verdicts[r.id] then
