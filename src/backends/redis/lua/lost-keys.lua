@@ -12,10 +12,10 @@ local function check_layout(s)
   end
 end
 
--- Every waiting request counts for the time of a lease, unless its client has a lease: leases may
--- be lost.
+-- If leases are lost, every waiting request counts for the time of a lease.
 local function rebuild_queue(s)
   local requests = requests_of(s)
+  local is_leased = redis.call('EXISTS', s.clients) == 1
   for priority = 0, 9 do
     for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
       redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
@@ -26,7 +26,9 @@ local function rebuild_queue(s)
   s.times, s.is_torn, s.waiting = {}, nil, #requests
   for _, r in ipairs(requests) do
     s.last = math.max(s.last, r.arrival + 0)
-    redis.call('ZADD', s.clients, 'NX', text_of(s.now + WAITER_LEASE_US), r.client)
+    if not is_leased then
+      redis.call('ZADD', s.clients, text_of(s.now + WAITER_LEASE_US), r.client)
+    end
   end
   rejoin_all(s)
   s.touched[s.requests], s.touched[s.clients] = true, true
@@ -41,7 +43,7 @@ local function has_queue(s)
     and (next(s.times) or s.parks or redis.call('ZCARD', s.queue) == s.waiting)
 end
 
--- Makes lost keys again. Without `tickets` or `info` no ticket is left, and all groups have room.
+-- Makes lost keys again. Without `tickets` or `info` no ticket is left.
 local function rebuild_lost_keys(s)
   local found = redis.call('EXISTS', s.tickets, s.info)
   if found < 2 or not s.state then
@@ -55,7 +57,9 @@ local function rebuild_lost_keys(s)
   elseif redis.call('EXISTS', s.held < s.top and s.slots or s.info, s.cap and s.count > 0 and s.groups or s.info) < 2 then
     recount(s)
   end
-  if (s.waits or s.waiting > 0 or found == 1) and (found < 2 or not has_queue(s)) then
+  if (s.waits or s.waiting > 0 or found == 1) and not has_queue(s) then
     rebuild_queue(s)
+  elseif found < 2 then
+    rejoin_all(s)
   end
 end
