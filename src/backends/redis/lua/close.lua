@@ -19,10 +19,8 @@
 -- include: semaphore records slots gcra serve-queue fair-order pace
 
 local function write_state(s)
-  local state = text_of(s.last) .. ' ' .. s.own
-  if s.waiting > 0 then
-    state = state .. ' queue' .. (s.parks and ' parked:' .. text_of(s.parks) or '')
-  end
+  local parked = s.parks and ' parked:' .. text_of(s.parks) or ''
+  local state = text_of(s.last) .. ' ' .. s.own .. (s.waiting > 0 and ' queue' .. parked or '')
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
   for priority = next(s.times) and 9 or -1, 0, -1 do
