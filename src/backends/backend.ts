@@ -192,7 +192,7 @@ export interface Reply {
   readonly serverTime: number;
   /** Queued requests of the same client that were served on this occasion. */
   readonly grants: readonly PushedGrant[];
-  /** The limit that `setLimit` stored, where it is not the caller's. */
+  /** The limit that `setLimit` stored. */
   readonly storedLimit?: number | undefined;
   /**
    * Where none is stored and others hold or wait: the limit of another caller, where it differs

@@ -6,7 +6,7 @@ import { firstId, parseTicketId } from '../ticket-id.js';
 import { whole, type Whole } from './close.js';
 import { tagOf, timeOf, useCap } from './order.js';
 import { budgetsCounted, settlePrice, useMeter } from './rate.js';
-import { drop, isLate, nextNumber, purge, renew, noticeOf, type Semaphore } from './semaphore.js';
+import { drop, isLate, nextNumber, purge, renew, type Semaphore } from './semaphore.js';
 import { isAlive, leaveQueue } from './serve.js';
 
 /** After how many releases new maps replace the old, beside the tickets and requests that stay. */
@@ -83,7 +83,7 @@ const CHANGE_LIFE_MS = 60_000;
 /** Undefined: no limit is stored. */
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
-  s.notice = noticeOf(s);
+  s.other = undefined;
   s.limit = limit ?? (s.configured || s.own);
 }
 

@@ -51,8 +51,9 @@ export function close<R extends object>(s: Semaphore, said: R): R & Reply {
   }
   const head = s.waiting > 0 && s.meters.length > 0 ? first(s) : undefined;
   if (head !== undefined) tellTurn(s, head);
+  const notice = s.stored === undefined ? s.other : { storedLimit: s.stored };
   // A spread costs more than this.
-  return Object.assign(said, { serverTime: s.now, grants: s.grants }, s.notice);
+  return Object.assign(said, { serverTime: s.now, grants: s.grants }, notice);
 }
 
 /** A reply without the parts that every reply has. */

@@ -14,11 +14,12 @@ export interface Pace {
 /** From how many grants the mean is, at most. */
 const MOST_GRANTS = 32;
 
-/** Notes the grants of the call. */
+/** Notes the grants of the call. A pace that begins with it has no time between grants yet. */
 export function settlePace(s: Semaphore): void {
   const { pace, served, time } = s;
   if (s.waiting === 0) s.pace = undefined;
   if (pace === undefined || s.waiting === 0 || served === 0) return;
+  if (pace.last === time && pace.grants === 0) return;
   const between = Math.max(0, time - pace.last) / served;
   const grants = Math.min(pace.grants + served, MOST_GRANTS);
   const mean = pace.mean + (between - pace.mean) * Math.min(served / grants, 1);
@@ -41,10 +42,7 @@ function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): n
 
 /** A waiting request's progress, as its verdict has it. */
 export function progressOf(s: Semaphore, r: Waiting): QueueProgress {
-  if (s.pace === undefined) {
-    s.pace = { last: s.time, mean: 0, grants: 0 };
-    s.served = 0;
-  }
+  s.pace ??= { last: s.time, mean: 0, grants: 0 };
   const position = positionOf(s, r);
   const { mean, grants } = s.pace;
   const estimate = grants > 0 ? ((position + 1) * mean) / 1000 : undefined;

@@ -5,16 +5,12 @@ import { hasRoom, join, requestOf, useCap } from './order.js';
 import { progressOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
-import { fits, grant, leaveQueue, serve, sweep } from './serve.js';
+import { fits, grant, leaveQueue, serve } from './serve.js';
 
 type Asked = port.TicketRequest;
 
-/** Renews the client's lease, if it still has a lease or `isSure`. */
-function renewLease(s: Semaphore, isSure: boolean): void {
-  const { clients } = s.keys;
-  s.arriving = undefined;
-  const [known = 0, until] = [clients.get(s.client), s.now + WAITER_LEASE_MS];
-  if ((isSure || known > s.now) && known < until) clients.set(s.client, until);
+function renewLease({ client, keys, now }: Semaphore): void {
+  keys.clients.set(client, Math.max(now + WAITER_LEASE_MS, keys.clients.get(client) ?? 0));
 }
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old turn. */
@@ -32,7 +28,7 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
     known.call = call;
     s.recalled = true;
   }
-  if (s.recalled) renewLease(s, true);
+  if (s.recalled) renewLease(s);
 }
 
 /** The verdict on a request. If a queue waits, a new request joins it to find its turn. */
@@ -48,11 +44,6 @@ function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.Acquir
   if (permits > most && most > 0) return { kind: 'over', limit: most };
   const canTake = fits(s, asked) && hasRoom(s, asked);
   if (canTake && s.waiting === 0) return granted(grant(s, asked, call.label, call.ttl));
-  // Requests that the caller left long ago count as dead, too, unless it asks for them again.
-  if (asked.wait && s.waiting >= maxWaiting) {
-    renewLease(s, s.arrived);
-    sweep(s);
-  }
   const stays = asked.wait && s.waiting < maxWaiting;
   const refusal: port.AcquireVerdict = asked.wait
     ? { kind: 'full', waiting: s.waiting }
@@ -116,6 +107,6 @@ export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, cal
     if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
   s.arriving = undefined;
-  if (s.arrived) renewLease(s, true);
+  if (s.arrived) renewLease(s);
   return { verdicts, askAgainAt: undefined, ...(waits && nearest(s)) };
 });

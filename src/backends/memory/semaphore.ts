@@ -70,7 +70,8 @@ export class Semaphore {
   /** The limit that the caller names, and the limit that counts. */
   own = 0;
   limit = 0;
-  notice: Pick<port.Reply, 'storedLimit' | 'otherLimit'> | undefined = undefined;
+  /** The limit of another caller, where it differs from the caller's. */
+  other: Pick<port.Reply, 'otherLimit'> | undefined = undefined;
   /** A call that asks for permits, and is not late. */
   asked: port.AcquireCall | undefined = undefined;
   /** The client, once a new request of it has joined the queue: it lives. */
@@ -127,12 +128,7 @@ export function open(s: Semaphore, call: port.Call): void {
   s.own = call.limit || s.configured || 1;
   s.limit = s.stored ?? s.own;
   const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
-  s.notice = s.stored === undefined && isOther ? { otherLimit: s.configured } : noticeOf(s);
-}
-
-/** A stored limit, for a caller that has another. */
-export function noticeOf({ stored, own }: Semaphore): Semaphore['notice'] {
-  return stored === undefined || stored === own ? undefined : { storedLimit: stored };
+  s.other = isOther ? { otherLimit: s.configured } : undefined;
 }
 
 /** Drops expired tickets. */

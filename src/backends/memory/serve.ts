@@ -20,11 +20,15 @@ export function isAlive({ arriving, keys, now }: Semaphore, { call }: Waiting): 
 
 export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
   s.keys.requests.delete(r.id);
+  s.moved = true;
   leaveFlow(s, r, isGranted);
 }
 
-/** If leases are over, drops the requests of dead clients, so that the others can be counted. */
-export function sweep(s: Semaphore): void {
+/**
+ * If leases are over, drops the requests of dead clients, so that the others can be counted. The
+ * requests that a caller left long ago are dead, too, unless it asks for them again.
+ */
+function sweep(s: Semaphore): void {
   const { clients, requests } = s.keys;
   const over = [...clients].filter(([, until]) => until <= s.now);
   for (const [client] of over) clients.delete(client);
@@ -71,13 +75,13 @@ function give(s: Semaphore, r: Waiting): void {
  */
 export function serve(s: Semaphore): void {
   s.turn = undefined;
-  // A request that waits aside, or at the cap of its group, has no turn at which it could be dropped.
-  if (s.waiting > 0 && Math.min(s.keys.parks, s.cap) < Infinity) sweep(s);
-  if (s.waiting > 0 && s.keys.parks <= s.limit) {
-    s.moved = true;
-    rejoinAll(s);
-  }
-  while (s.waiting > 0 && s.keys.slots.held < s.limit) {
+  const { keys, asked, waiting } = s;
+  // Without a turn, at which it could be dropped, a request waits aside, or at the cap of its group.
+  const isUnseen =
+    Math.min(keys.parks, s.cap) < Infinity || waiting >= (asked?.maxWaiting ?? Infinity);
+  if (waiting > 0 && isUnseen) sweep(s);
+  if (s.waiting > 0 && keys.parks <= s.limit) rejoinAll(s);
+  while (s.waiting > 0 && keys.slots.held < s.limit) {
     const r = first(s);
     if (r === undefined) return;
     const isLiving = isAlive(s, r);
@@ -87,12 +91,11 @@ export function serve(s: Semaphore): void {
     } else if (isLiving && r.permits > s.limit) {
       // It waits aside, in no flow, until the limit has grown.
       leaveFlow(s, r);
-      s.keys.parks = Math.min(s.keys.parks, r.permits);
+      keys.parks = Math.min(keys.parks, r.permits);
     } else if (isLiving && !fits(s, r)) {
-      s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
+      s.turn = keys.slots.held + r.permits <= s.limit ? r : undefined;
       return;
     } else {
-      s.moved = true;
       if (isLiving) give(s, r);
       leaveQueue(s, r, isLiving);
     }

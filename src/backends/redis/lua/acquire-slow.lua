@@ -54,7 +54,7 @@ local function recall(s, requests, ids, tickets)
   end
   s.recalled = next(s.verdicts)
   if s.recalled then
-    renew_lease(s, true)
+    renew_lease(s)
   end
 end
 
@@ -74,17 +74,12 @@ local function answer(s, r, record)
   if is_free and s.waiting == 0 then
     return grant(s, r, r.label, r.life)
   end
-  if r.kind ~= '?' and s.waiting >= s.max_waiting then
-    -- Requests that the caller left long ago count as dead, too, unless it asks for them again.
-    renew_lease(s, s.arrived)
-    sweep(s)
-  end
   local stays = r.kind ~= '?' and s.waiting < s.max_waiting
   local refusal = r.kind == '?' and BUSY or FULL .. text_of(s.waiting)
   if not is_free and not stays then
     return refusal
   end
-  r.arrival, s.alive[s.client] = next_number(s), true
+  r.arrival, s.arriving = next_number(s), s.client
   r.head = r.arrival .. ' ' .. r.group
   enqueue(s, r)
   serve(s)
@@ -122,14 +117,12 @@ local function acquire(tickets, info, text, run)
     s.verdicts[r.id] = s.verdicts[r.id] or answer(s, r, records[i])
   end
   if s.arrived then
-    renew_lease(s, true)
+    renew_lease(s)
   end
   for i, r in ipairs(requests) do
-    verdicts[i] = s.verdicts[r.id]
-    if string.sub(verdicts[i], 1, 1) == QUEUED then
-      waits = true
-      verdicts[i] = verdicts[i] .. (r.kind == '+' and progress_of(s, r.id) or '')
-    end
+    local is_queued = string.sub(s.verdicts[r.id], 1, 1) == QUEUED
+    waits = waits or is_queued
+    verdicts[i] = s.verdicts[r.id] .. (is_queued and r.kind == '+' and progress_of(s, r.id) or '')
   end
   return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')
 end

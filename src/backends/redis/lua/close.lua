@@ -12,17 +12,15 @@
 -- gcra.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, behind which
--- '/limit/grants/nearest' may follow. limit: 's' and the stored limit if the caller has another, or
--- 'o' and the limit of another caller. grants: other requests of the caller that were served,
+-- '/limit/grants/nearest' may follow. limit: 's' and the stored limit, or 'o' and the limit of
+-- another caller if that is another. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
--- include: semaphore records notify slots gcra serve-queue fair-order pace
+-- include: semaphore records slots gcra serve-queue fair-order pace
 
 local function write_state(s)
-  local state = text_of(s.last) .. ' ' .. s.own
-  if s.waiting > 0 then
-    state = state .. ' queue' .. (s.parks and ' parked:' .. text_of(s.parks) or '')
-  end
+  local parked = s.parks and ' parked:' .. text_of(s.parks) or ''
+  local state = text_of(s.last) .. ' ' .. s.own .. (s.waiting > 0 and ' queue' .. parked or '')
   state = state .. (s.held == s.count and '' or ' held:' .. text_of(s.held))
   state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
   for priority = next(s.times) and 9 or -1, 0, -1 do
@@ -50,17 +48,6 @@ local function renew(s)
   for key in pairs(s.touched) do
     redis.call('PEXPIRE', key, text_of(life))
   end
-end
-
--- Notifies other clients of their grants, at most 100 in a message; the caller's grants go with the
--- reply.
-local function publish(s)
-  for client, lines in pairs(s.grants) do
-    for first = 1, client ~= s.client and #lines or 0, 100 do
-      tell(s.run.inbox, s.tickets, client, table.concat(lines, ';', first, math.min(first + 99, #lines)))
-    end
-  end
-  return table.concat(s.grants[s.client] or {}, ';')
 end
 
 -- The client of the head may know a later time, or none: a reply names the time to its caller
@@ -96,7 +83,6 @@ local function close(s, body)
   write(s.adds, 'ZADD', s.tickets)
   write_state(s)
   renew(s)
-  local own = publish(s)
   tell_turn(s)
-  return body .. '/' .. s.told .. '/' .. own .. '/'
+  return body .. '/' .. (s.stored ~= '' and STORED .. s.stored or s.told) .. '/' .. table.concat(s.grants, ';') .. '/'
 end

@@ -8,24 +8,20 @@ local function plain(value, first)
   if type(value) ~= 'userdata' then
     return value
   end
-  local has_length, size = pcall(function()
-    return #value
-  end)
   local list = {}
-  for i = 1, has_length and size or 0 do
-    list[i] = plain(value[first + i - 1], 0)
-  end
-  return has_length and list
+  return pcall(function()
+    for i = 1, #value do
+      list[i] = plain(value[first + i - 1], 0)
+    end
+  end) and list
 end
 
 local redis = {}
-for _, name in ipairs({ 'call', 'pcall' }) do
-  redis[name] = function(command, ...)
-    if command == 'TIME' then
-      return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }
-    end
-    return plain(own_redis[name](command, ...), 1)
+function redis.call(command, ...)
+  if command == 'TIME' then
+    return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }
   end
+  return plain(own_redis.call(command, ...), 1)
 end
 
 local string = setmetatable({}, { __index = own_string })

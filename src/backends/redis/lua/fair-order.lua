@@ -12,10 +12,6 @@
 -- for longer than a queue lasts: 1e12 permits. With a cap there is always an order.
 -- include: keys waiting-requests recount-slots caps gcra
 
-local function is_at_cap(tag)
-  return tag + 0 >= AT_CAP
-end
-
 -- The first request of a flow. `s.is_torn`: the keys disagree: a flow was lost, or has the id of a
 -- request that does not wait.
 local function first_of(s, flow)
@@ -37,7 +33,7 @@ local function unblock_group(s, group)
   for priority, time in pairs(s.times) do
     local r = first_of(s, flow_of(s, priority, group))
     local tag = r and redis.call('ZSCORE', r.heads, r.head)
-    if tag and is_at_cap(tag) then
+    if tag and tag + 0 >= AT_CAP then
       tag_head(s, r, time)
     end
   end
@@ -56,7 +52,7 @@ local function join_flow(s, r)
     if not head or r.arrival .. r.id <= head.arrival .. head.id then
       local tag = head and redis.call('ZSCORE', r.heads, head.head)
       redis.call('ZREM', r.heads, head and head.head or '')
-      tag_head(s, r, tag and not is_at_cap(tag) and tag - head.cost or s.times[r.priority] or 0)
+      tag_head(s, r, tag and tag + 0 < AT_CAP and tag - head.cost or s.times[r.priority] or 0)
     end
   end
   redis.call('ZADD', r.flow, r.arrival, r.id)
@@ -92,7 +88,7 @@ local function leave_flow(s, r, is_granted)
   end
   -- Without its flow no other request of it would become the head.
   s.is_torn = s.is_torn or is_lost
-  local start = is_at_cap(tag) and time or is_granted and math.max(time, tag + 0) or tag - r.cost
+  local start = tag + 0 >= AT_CAP and time or is_granted and math.max(time, tag + 0) or tag - r.cost
   s.times[r.priority] = is_granted and start or time
   redis.call('ZREM', r.heads, r.head)
   local follower = first_of(s, r.flow)
@@ -108,7 +104,7 @@ local function first_head(s, priority)
   local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
   local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
   s.is_torn = s.is_torn or not r or r.head ~= found[1]
-  return not s.is_torn and not is_at_cap(found[2]) and r or nil
+  return not s.is_torn and found[2] + 0 < AT_CAP and r or nil
 end
 
 -- The next request, if any has its turn.

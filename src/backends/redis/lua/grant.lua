@@ -14,16 +14,12 @@ end
 
 -- Gives a ticket on the lowest free slots.
 local function grant(s, r, label, life)
-  local slots, left, expires = {}, r.permits, s.now + life
+  local expires = s.now + life
   s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
   if s.cap then
     count_group(s.groups, r.group, text_of(r.permits))
   end
-  while left > 0 do
-    local first, last = take(s, left)
-    slots[#slots + 1], left = range_text(first, last), left - (last - first + 1)
-  end
-  local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
+  local ticket = take(s, r.permits) .. ' ' .. next_number(s)
   add(s.adds, text_of(expires), r.id)
   add(s.fields, r.id, ticket .. ' ' .. label .. charge(s, r))
   return ticket

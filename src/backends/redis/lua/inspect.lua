@@ -33,16 +33,12 @@ local held, cursor = page('ZSCAN', tickets, ARGV[1], function(id, expiry)
   return record and id .. ' ' .. string.format('%d', expiry) .. ' ' .. record or nil
 end)
 
-local function tag_of(id, record)
-  local r = request_of({ tickets = tickets }, id, record)
-  local tag = redis.call('ZSCORE', r.heads, r.head)
-  return tag and tag + 0 < AT_CAP and string.format('%d', tag) or ''
-end
-
-local is_plain = not string.find(state, ' %d:')
+local is_ordered = string.find(state, ' %d:')
 local waiting, next_cursor = page('HSCAN', key_of(tickets, 'requests'), ARGV[2], function(id, record)
   local lease = redis.call('ZSCORE', clients, string.match(id, '^[^.]+'))
   local lives = lease and lease + 0 > now and ' 1 ' or ' 0 '
-  return id .. lives .. (is_plain and '' or tag_of(id, record)) .. ' ' .. record
+  local r = is_ordered and request_of({ tickets = tickets }, id, record)
+  local tag = r and redis.call('ZSCORE', r.heads, r.head)
+  return id .. lives .. (tag and tag + 0 < AT_CAP and string.format('%d', tag) or '') .. ' ' .. record
 end)
 return table.concat({ now_text, state, cursor, next_cursor, held, waiting }, '|')

@@ -2,5 +2,5 @@
 -- if the user has no right to publish, waiters find their grant by asking.
 local function tell(inbox, tickets, client, lines)
   local channel = string.match(inbox, '^.*:') .. client
-  redis.pcall('PUBLISH', channel, lines .. '|' .. string.match(tickets, '{([^{}]*)}[^{}]*$'))
+  pcall(redis.call, 'PUBLISH', channel, lines .. '|' .. string.match(tickets, '{([^{}]*)}[^{}]*$'))
 end

@@ -16,40 +16,23 @@
 -- include: time keys records
 local looked = 0
 
-local function held_by(tickets)
-  local ids, held = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0
+-- How many permits are held, and the tokens of the tickets that expire last.
+local function held_by(tickets, info)
+  local ids, held, tokens = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0, {}
   for i = 1, #ids do
     local _, permits = parts_of(ids[i])
     held = held + permits
   end
   looked = looked + #ids
-  return held, ids
-end
-
-local function newest_tokens(info, ids)
   local records = ids[1] and redis.call('HMGET', info, unpack(ids, math.max(1, #ids - 31))) or {}
-  local tokens = {}
   for i = 1, #records do
     tokens[#tokens + 1] = string.match(records[i] or '', '^[%d,-]+ (%d+) ')
   end
-  return table.concat(tokens, ',')
+  return held, table.concat(tokens, ',')
 end
 
--- How many requests of living clients wait, and the arrival of the first.
-local function living_in(requests, clients)
-  local records, living, earliest = redis.call('HGETALL', requests), 0, nil
-  looked = looked + #records / 2
-  for i = 1, #records, 2 do
-    local lease = redis.call('ZSCORE', clients, string.match(records[i], '^[^.]+'))
-    local arrival = string.match(records[i + 1], '^%d+')
-    if lease and lease + 0 > now_text + 0 then
-      living, earliest = living + 1, earliest and earliest < arrival and earliest or arrival
-    end
-  end
-  return living, earliest or '0'
-end
-
--- How many wait, and the arrival of the first, which is the head of its flow.
+-- How many requests wait, and the arrival of the first, which is the head of its flow. If a client
+-- may have died or a request waits aside, how many of living clients, and the arrival of the first.
 local function waiting_in(tickets, state)
   local requests, clients = key_of(tickets, 'requests'), key_of(tickets, 'clients')
   local waiting, first = redis.call('HLEN', requests), redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '0', 'WITHSCORES')[2]
@@ -60,17 +43,25 @@ local function waiting_in(tickets, state)
     end
   end
   local is_parked = string.find(state, ' parked', 1, true)
-  if waiting > 0 and (is_parked or not first or redis.call('ZCOUNT', clients, '-inf', now_text) > 0) then
-    return living_in(requests, clients)
+  if waiting == 0 or first and not is_parked and redis.call('ZCOUNT', clients, '-inf', now_text) == 0 then
+    return waiting, first or '0'
   end
-  return waiting, first or '0'
+  local records, living, earliest = redis.call('HGETALL', requests), 0, '0'
+  looked = looked + #records / 2
+  for i = 1, #records, 2 do
+    local lease = redis.call('ZSCORE', clients, string.match(records[i], '^[^.]+'))
+    local arrival = string.match(records[i + 1], '^%d+')
+    if lease and lease + 0 > now_text + 0 then
+      living, earliest = living + 1, earliest ~= '0' and earliest < arrival and earliest or arrival
+    end
+  end
+  return living, earliest
 end
 
 local function summary(tickets, info)
   local state = redis.call('HGET', info, 'state') or ''
-  local held, ids = held_by(tickets)
-  local counts = string.format('%d %d %d ', held, waiting_in(tickets, state))
-  return counts .. newest_tokens(info, ids) .. ' ' .. state
+  local held, tokens = held_by(tickets, info)
+  return string.format('%d %d %d ', held, waiting_in(tickets, state)) .. tokens .. ' ' .. state
 end
 
 local parts = { now_text }
@@ -80,8 +71,7 @@ for i = 1, #KEYS, 2 do
   end
   local is_read, text = pcall(summary, KEYS[i], KEYS[i + 1])
   if not is_read then
-    local why = type(text) == 'table' and text.err or text
-    text = '!' .. string.gsub(tostring(why), '[|%c]', ' ')
+    text = '!' .. string.gsub(text.err or text, '[|%c]', ' ')
   end
   parts[#parts + 1] = text
 end

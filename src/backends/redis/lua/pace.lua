@@ -3,11 +3,12 @@
 -- how many grants that is from, up to 32.
 
 -- Notes the grants of this call. Each weighs a 32nd, or as much as each grant before it if
--- these are fewer. Once no request waits, nothing is kept.
+-- these are fewer. A pace that begins with this call has no time between grants yet. Once no
+-- request waits, nothing is kept.
 local function settle_pace(s)
   if s.waiting == 0 then
     s.pace = nil
-  elseif s.pace and s.served > 0 then
+  elseif s.pace and s.served > 0 and s.pace ~= s.run.now .. ',0,0' then
     local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
     local between = math.max(0, s.now - last) / s.served
     grants = math.min(grants + s.served, 32)

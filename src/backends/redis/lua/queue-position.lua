@@ -25,9 +25,7 @@ end
 
 -- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
 local function progress_of(s, id)
-  if not s.pace then
-    s.pace, s.served = text_of(s.now) .. ',0,0', 0
-  end
+  s.pace = s.pace or s.run.now .. ',0,0'
   local position, mean, grants = position_of(s, id), string.match(s.pace, ',(%d+),(%d+)$')
   local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
   return known .. (grants ~= '0' and text_of((position + 1) * mean) or '')

@@ -40,8 +40,8 @@ local function open(tickets, info, run)
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', groups = base .. 'groups',
-    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), told = '', served = 0,
-    times = {}, alive = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
+    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), served = 0,
+    max_waiting = math.huge, times = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
   }
   read_state(s)
   rebuild_lost_keys(s)
@@ -53,10 +53,7 @@ local function open(tickets, info, run)
   if s.count > 0 then
     purge(s)
   end
-  if s.stored ~= '' then
-    s.told = s.stored ~= s.own and STORED .. s.stored or ''
-  elseif s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0 then
-    s.told = OTHER .. s.configured
-  end
+  local is_other = s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0
+  s.told = is_other and OTHER .. s.configured or ''
   return s
 end

@@ -2,24 +2,23 @@
 -- requests for as long as they last. Requests of dead processes are dropped; a request for more
 -- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
 -- it, so that small requests cannot starve it.
--- include: grant fair-order lost-keys
+-- include: grant notify fair-order lost-keys
 
--- With its lease all requests of a client count.
+-- With its lease all requests of a client count. `s.arriving`: the client, once a new request of it
+-- has joined the queue.
 local function is_alive(s, client)
-  if s.alive[client] == nil then
-    local lease = redis.call('ZSCORE', s.clients, client)
-    s.alive[client] = lease and lease + 0 > s.now
-  end
-  return s.alive[client]
+  return client == s.arriving or (redis.call('ZSCORE', s.clients, client) or 0) + 0 > s.now
 end
 
+-- `s.moved`: the first request may not know that it is the first.
 local function leave_queue(s, r, is_granted)
   redis.call('HDEL', s.requests, r.id)
-  s.waiting = s.waiting - 1
+  s.waiting, s.moved = s.waiting - 1, true
   leave_flow(s, r, is_granted)
 end
 
--- If leases are over, drops the requests of dead clients, so that the others can be counted.
+-- If leases are over, drops the requests of dead clients, so that the others can be counted. The
+-- requests that a caller left long ago are dead, too, unless it asks for them again.
 local function sweep(s)
   local is_over = redis.call('ZREMRANGEBYSCORE', s.clients, '-inf', text_of(s.now)) > 0
   for _, r in ipairs(is_over and requests_of(s) or {}) do
@@ -29,8 +28,9 @@ local function sweep(s)
   end
 end
 
--- Grants a waiting request. A ticket that the call does not ask for comes back unless its client
--- claims it within 5 s.
+-- Grants a waiting request. Of a ticket that the call does not ask for the client hears by the
+-- reply to its own call, or by a message. The ticket comes back unless its client claims it within
+-- 5 s.
 local function give(s, r)
   s.served = s.served + 1
   if s.verdicts[r.id] then
@@ -39,18 +39,20 @@ local function give(s, r)
   end
   local life = math.min(r.life, CLAIM_TIME_US)
   local line = r.id .. ' ' .. grant(s, r, r.label, life) .. ' ' .. text_of(s.now + life)
-  s.grants[r.client] = s.grants[r.client] or {}
-  table.insert(s.grants[r.client], line)
+  if r.client == s.client then
+    add(s.grants, line)
+  else
+    tell(s.run.inbox, s.tickets, r.client, line)
+  end
 end
 
 -- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
 local function serve(s)
-  -- A request that waits aside, or at the cap of its group, has no turn at which it could be dropped.
-  if s.waiting > 0 and (s.parks or s.cap) then
+  -- Without a turn, at which it could be dropped, a request waits aside, or at the cap of its group.
+  if s.waiting > 0 and (s.parks or s.cap or s.waiting >= s.max_waiting) then
     sweep(s)
   end
   if s.parks and s.parks <= s.limit then
-    s.moved = true
     rejoin_all(s)
   end
   s.turn = nil
@@ -64,7 +66,6 @@ local function serve(s)
       -- The cap has shrunk, or a grant of another priority has filled the group.
       tag_head(s, r, 0)
     elseif not is_alive(s, r.client) then
-      s.moved = true
       leave_queue(s, r)
     elseif r.permits > s.limit then
       -- It waits aside, in no flow, until the limit has grown.
@@ -74,7 +75,6 @@ local function serve(s)
       s.turn = s.held + r.permits <= s.limit and r
       return
     else
-      s.moved = true
       give(s, r)
       leave_queue(s, r, true)
     end

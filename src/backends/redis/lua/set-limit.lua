@@ -42,7 +42,7 @@ end
 if limit then
   s.stored = limit == 'none' and '' or limit
   s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
-  s.told = s.stored ~= '' and s.stored ~= s.own and STORED .. s.stored or ''
+  s.told = ''
 end
 -- An operator may know the stored limit alone: its call says nothing of the limit that others are
 -- made with.

@@ -17,22 +17,17 @@
 --       of a higher cap O(waiting requests)
 
 -- include: time semaphore rate close
--- The names of the budgets that count.
-local function budgets_of(s)
-  local names = {}
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  return names
-end
-
 local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
 local budget, till, full = string.match(what, '^budget:(.*)$'), terms == 'none' and terms or '', nil
 local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 if not late and what == 'cap' then
   use_cap(s, tonumber(terms), till)
 elseif not late then
-  local names, known = budgets_of(s), s.meters[budget]
+  -- The names of the budgets that count.
+  local names, known = {}, s.meters[budget]
+  for name, m in pairs(s.meters) do
+    names[#names + 1] = m.is_on and name ~= '' and name or nil
+  end
   table.sort(names)
   full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
   if not full then

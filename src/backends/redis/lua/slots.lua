@@ -25,30 +25,29 @@ end
 
 -- If the highest slots are free, `top` sinks.
 local function sink_top(s)
-  while s.held < s.top do
-    local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
-    local first, final = ends_of(highest)
-    if final + 1 ~= s.top then
-      return
-    end
+  local highest = s.held < s.top and redis.call('ZRANGE', s.slots, '-1', '-1')[1]
+  local first, final = ends_of(highest or '0')
+  if highest and final + 1 == s.top then
     redis.call('ZREM', s.slots, highest)
     s.top = first
+    return sink_top(s)
   end
 end
 
--- The lowest free slots, at most `most`, that lie side by side.
-local function take(s, most)
-  local range = s.held < s.top and redis.call('ZRANGE', s.slots, '0', '0')[1]
-  if not range then
-    s.held, s.top = s.held + most, s.top + most
-    return s.top - most, s.top - 1
+-- Takes the lowest free slots. Gives them as in a ticket's record.
+local function take(s, permits)
+  local slots, wanted = {}, s.held + permits
+  while s.held < wanted do
+    -- Behind the ranges of free slots all slots are free.
+    local range = s.held < s.top and redis.call('ZRANGE', s.slots, '0', '0')[1]
+    local first, final = ends_of(range or range_text(s.top, s.top + wanted - s.held - 1))
+    local last = math.min(final, first + wanted - s.held - 1)
+    redis.call('ZREM', s.slots, range or '')
+    if last < final then
+      add_free(s, last + 1, final)
+    end
+    slots[#slots + 1], s.top = range_text(first, last), math.max(s.top, last + 1)
+    s.held = s.held + last - first + 1
   end
-  redis.call('ZREM', s.slots, range)
-  local first, final = ends_of(range)
-  local last = math.min(final, first + most - 1)
-  s.held = s.held + last - first + 1
-  if last < final then
-    add_free(s, last + 1, final)
-  end
-  return first, last
+  return table.concat(slots, ',')
 end
