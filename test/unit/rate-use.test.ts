@@ -80,3 +80,46 @@ describe('a rate, in several processes', () => {
     }
   });
 });
+
+describe('a request whose group is at its limit', () => {
+  const OPTIONS = {
+    limit: 4,
+    budgets: { tokens: { amount: 100, per: 60 * MINUTE } },
+    groupLimit: 1,
+    ttl: 10_000,
+    extendEvery: 0,
+  };
+
+  /** When a request of group 'a' is granted, in seconds: its holder has died. */
+  async function grantedAfter(hasLeft: (before: Semaphore, own: Semaphore) => void) {
+    const clock = new ManualClock(1_795_236_819_680);
+    const memory = new MemoryBackend({ clock });
+    const [before, own] = [1, 2].map(() => new Semaphore(otherDoor(memory), 'llm', OPTIONS));
+    if (before === undefined || own === undefined) throw new Error('two semaphores were made');
+    const paid = await before.acquire({ cost: { tokens: 100 } });
+    await paid.release();
+    await before.acquire({ group: 'a' });
+    const from = clock.monotonic();
+    hasLeft(before, own);
+    let seconds = Infinity;
+    const granted = own.acquire({ group: 'a' }).then(
+      () => (seconds = (clock.monotonic() - from) / 1000),
+      () => undefined,
+    );
+    await clock.advance(MINUTE);
+    const closed = Promise.all([before.close(), own.close()]);
+    await clock.advance(MINUTE);
+    await Promise.all([closed, granted]);
+    return seconds;
+  }
+
+  for (const whose of ['its', 'another'] as const) {
+    it(`is granted soon after its holder has died, though the head of ${whose} process has left`, async () => {
+      const seconds = await grantedAfter((before, own) => {
+        const semaphore = whose === 'its' ? own : before;
+        semaphore.acquire({ cost: { tokens: 100 }, timeout: 2000 }).catch(() => undefined);
+      });
+      expect(seconds).to.be.within(10, 12);
+    });
+  }
+});

@@ -71,7 +71,10 @@ export class ModelledSemaphore {
   /** Whether a request of the call had waited before. */
   #recalled = false;
   readonly #revoked = new Set<string>();
-  /** Requests that may be gone until they ask again: their process was silent for too long. */
+  /**
+   * Requests that may be gone until they ask again: by the shorter lease that is possible, their
+   * process was silent for too long. A call for other requests does not bring them back.
+   */
   readonly #dropped = new Set<string>();
   /**
    * False once arrivals in the queue may be of two clocks: data were lost, and tokens began again.
@@ -159,7 +162,7 @@ export class ModelledSemaphore {
     this.#watcher = watcher;
     this.#now = event.time;
     this.#expire(event);
-    for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
+    for (const one of this.queue) if (!this.#isSurelyAlive(one)) this.#dropped.add(one.id);
     if (event.time > this.doubtedUntil) this.certain = true;
     this.#meters.passTo(event.time);
     this.#certainProblem = (rule, message) => report(rule, event.at, message);

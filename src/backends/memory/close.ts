@@ -10,13 +10,16 @@ import { serve } from './serve.js';
  * When the caller should ask again: at its turn, if the rate or a budget alone holds the queue
  * back, and its lease lasts until then; else at the expiry of the next ticket. The client of the
  * head asks when the rate allows the head. Another client hears when its request is the head, and
- * asks some time after the head if it has heard nothing: the head's client may have died.
+ * asks some time after the head if it has heard nothing: the head's client may have died. With a cap
+ * the earlier of both: if the head leaves, a group at the cap may be left, which no message reaches.
  */
 export function nearest(s: Semaphore): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
   const { client, keys, turn } = s;
-  if (turn === undefined) return { askAgainAt: keys.expiries.lowest?.expiresAt, isTurn: false };
+  const expiry = keys.expiries.lowest?.expiresAt;
+  if (turn === undefined) return { askAgainAt: expiry, isTurn: false };
   const after = turn.call.client === client ? 0 : AFTER_TURN_MS;
-  const askAgainAt = Math.ceil(payTime(s, turn)) / 1000 + after;
+  const ownTurn = Math.ceil(payTime(s, turn)) / 1000 + after;
+  const askAgainAt = s.cap < Infinity ? Math.min(ownTurn, expiry ?? Infinity) : ownTurn;
   // A client that asks for a new request alone may sleep for others until later.
   const known = s.recalled ? 0 : (keys.clients.get(client) ?? 0);
   keys.clients.set(client, Math.max(askAgainAt + WAITER_LEASE_MS, known));
