@@ -33,7 +33,7 @@ describeWithServer("a user's rights", (server) => {
   it('are no more than the scripts and the subscriber use', () => {
     // Those are questions which the user may be refused: the eviction policy, and the names in use.
     const refusable = ['eviction-policy', 'list-names'];
-    // `inspect.lua` names the command of a page in a call of its own function.
+    // `inspect.lua` hands the command of a page to its function `page`.
     const used = redisScripts
       .filter(({ name }) => !refusable.includes(name))
       .flatMap(({ text }) => [...text.matchAll(/(?:(?<!p)call|page)\('([A-Z]+)'/g)])

@@ -10,8 +10,9 @@ import { serve } from './serve.js';
  * When the caller should ask again: at its turn, if the rate or a budget alone holds the queue
  * back, and its lease lasts until then; else at the expiry of the next ticket. The client of the
  * head asks when the rate allows the head. Another client hears when its request is the head, and
- * asks some time after the head if it has heard nothing: the head's client may have died. With a cap
- * the earlier of both: if the head leaves, a group at the cap may be left, which no message reaches.
+ * asks some time after the head if it has heard nothing: the head's client may have died. With a
+ * cap the earlier of both: if the head leaves, a group at the cap may be left, which no message
+ * reaches.
  */
 export function nearest(s: Semaphore): Pick<AcquireReply, 'askAgainAt' | 'isTurn'> {
   const { client, keys, turn } = s;

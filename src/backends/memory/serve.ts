@@ -76,7 +76,8 @@ function give(s: Semaphore, r: Waiting): void {
 export function serve(s: Semaphore): void {
   s.turn = undefined;
   const { keys, asked, waiting } = s;
-  // Without a turn, at which it could be dropped, a request waits aside, or at the cap of its group.
+  // Without a turn, at which it could be dropped, a request waits aside, or at the cap of its
+  // group.
   const isUnseen =
     Math.min(keys.parks, s.cap) < Infinity || waiting >= (asked?.maxWaiting ?? Infinity);
   if (waiting > 0 && isUnseen) sweep(s);

@@ -48,7 +48,8 @@ end
 
 -- `s.turn`: the first that does not fit, if the rate or a budget alone holds it back.
 local function serve(s)
-  -- Without a turn, at which it could be dropped, a request waits aside, or at the cap of its group.
+  -- Without a turn, at which it could be dropped, a request waits aside, or at the cap of its
+  -- group.
   if s.waiting > 0 and (s.parks or s.cap or s.waiting >= s.max_waiting) then
     sweep(s)
   end
