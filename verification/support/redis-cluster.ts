@@ -99,10 +99,10 @@ export class TestCluster {
   }
 
   /**
-   * Begins to move a semaphore's slot to another master, with one of its keys; the others follow
+   * Begins to move a semaphore's slot to another master, with `first` of its keys; the others follow
    * when the function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
    */
-  async moveSlot(name: string): Promise<() => Promise<void>> {
+  async moveSlot(name: string, first = 1): Promise<() => Promise<void>> {
     const [from, slot] = [await this.masterOf(name), await this.#slotOf(name)];
     const to = (await this.masters()).find((master) => master !== from);
     if (to === undefined) throw new Error('a cluster of one master');
@@ -116,7 +116,7 @@ export class TestCluster {
     };
     await to.command('CLUSTER', 'SETSLOT', number, 'IMPORTING', await idOf(from));
     await from.command('CLUSTER', 'SETSLOT', number, 'MIGRATING', await idOf(to));
-    await move((await keys()).slice(0, 1));
+    await move((await keys()).slice(0, first));
     return async () => {
       // The old node may have new keys until the move has ended.
       for (let left = await keys(); left.length > 0; left = await keys()) await move(left);

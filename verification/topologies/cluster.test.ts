@@ -44,6 +44,23 @@ describeWithCluster('a cluster', (cluster) => {
     await cluster().repair();
   });
 
+  const moveTitle =
+    'gives no slot twice while it moves a semaphore that has no key for free slots yet';
+  itThroughBothClients(moveTitle, connect, async (fixture) => {
+    const semaphore = await fixture.semaphore(newName(), { limit: 3 });
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => semaphore.acquire(5000)));
+    const end = await cluster().moveSlot(semaphore.name, 0);
+    // Its slot comes free below the others, for which the script needs another key.
+    const released = first?.release();
+    const next = semaphore.acquire(20_000);
+    await eventually(async () => (await semaphore.tryAcquire().catch(() => 'no reply')) !== null);
+    await end();
+    expect(await released).to.equal(true);
+    const slots = [await next, ...others].map(({ slot }) => slot);
+    expect(slots.toSorted()).to.deep.equal([0, 1, 2]);
+    expect((await semaphore.inspect()).held).to.equal(3);
+  });
+
   /**
    * A release by one client serves a waiter of another, which, on a stopped clock, asks nothing
    * meanwhile.

@@ -1,12 +1,12 @@
 import { systemClock } from '../../time/clock.js';
 
 /**
- * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full
- * server's back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script
- * ran into.
+ * Reply errors that pass by themselves: failover, start-up, resharding (a script then finds some of
+ * its keys on another node), a slow script, a full server's back-off. The words may stand inside a
+ * longer text, for Redis 6.2 wraps what a script ran into.
  */
 const PASSING =
-  /(?:^|[\s:-])(?:LOADING|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients/;
+  /(?:^|[\s:-])(?:LOADING|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients|non local key/;
 
 /** Reply errors begin with a word in capitals; errors of sockets and clients do not. */
 const REPLY = /^-?[A-Z][A-Z0-9_]+ /;

@@ -46,8 +46,10 @@ end
 -- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
 local function free_slot(tickets, id, slot, held, top)
   local slots, sunk = key_of(tickets, 'slots'), 0
-  -- The slow path makes a lost key again.
-  if slot >= top or held < top and redis.call('EXISTS', slots) == 0 or redis.call('ZREM', tickets, id) == 0 then
+  -- First: while a cluster moves the keys, a call of a key that is not there ends the script. The
+  -- slow path makes a lost key again.
+  local is_there = redis.call('EXISTS', slots) == 1
+  if slot >= top or held < top and not is_there or redis.call('ZREM', tickets, id) == 0 then
     return nil
   elseif held == 1 then
     redis.call('DEL', slots)

@@ -40,6 +40,7 @@ const nextTime = (): Promise<string> => Promise.resolve(String((time += 1)));
 
 /** Texts of Redis 6.2 and 7, Valkey, node-redis and ioredis. */
 const PASSING: readonly string[] = [
+  'ERR Script attempted to access a non local key in a cluster node script: 6a5e1f, on @user_script:8.',
   'LOADING Redis is loading the dataset in memory',
   "READONLY You can't write against a read only replica.",
   "ERR Error running script (call to f_6a5e1f): @user_script:8: @user_script: 8: -READONLY You can't write against a read only replica.",
@@ -71,7 +72,6 @@ const LASTING: readonly string[] = [
   'WRONGPASS invalid username-password pair or user is disabled.',
   "ERR unknown command 'EVALSHA', with args beginning with: ",
   "CROSSSLOT Keys in request don't hash to the same slot",
-  'ERR Script attempted to access a non local key in a cluster node script: 6a5e1f, on @user_script:8.',
 ];
 
 // The lock-step of test/scripts has the effects of the scripts.
