@@ -303,7 +303,7 @@ export class Program {
 
   /** A call that runs twice: also for tickets that are held already. */
   async #askAgain(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
-    const asks = [...again(mine.waiting), ...again(some([...mine.held], picks, 0.1))];
+    const asks = [...again(mine.waiting), ...again(some(askedFor(mine), picks, 0.1))];
     for (let time = dice < 20 ? 2 : 1; time > 0 && asks.length > 0; time -= 1) {
       await this.#acquire(mine, asks);
     }
@@ -347,7 +347,7 @@ export class Program {
   /** Such a call names no rules. Some run twice. */
   async #askTogether(mine: Mine, pick: number, isNew: boolean, notAfter?: number): Promise<void> {
     const { client, limit = 1, ttl = 1, label = '' } = mine.options;
-    const ofOne = [...mine.held].filter((held) => parseTicketId(held)?.permits === 1);
+    const ofOne = askedFor(mine).filter((held) => parseTicketId(held)?.permits === 1);
     const id = isNew ? this.#newId(mine, 1) : (ofOne[pick] ?? this.#newId(mine, 1));
     const options = { client: client ?? '', limit, ttl, label, notAfter };
     const reply = await this.#both((side) => side.acquireTogether(id, options));
@@ -515,6 +515,14 @@ function withoutProgress(reply: AcquireReply): unknown {
 
 function again(ids: Iterable<string>): Ask[] {
   return [...ids].map((id) => ({ id, how: 'again' }));
+}
+
+/**
+ * Its tickets but for adopted tickets: a client makes the ids of its requests, and none has `~`.
+ * A ticket that is granted by the id of an adopted ticket lacks the field of `info` for its first id.
+ */
+function askedFor({ held }: Mine): string[] {
+  return [...held].filter((id) => !id.includes('~'));
 }
 
 /** About that share of them. */
