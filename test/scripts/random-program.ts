@@ -8,7 +8,7 @@ import type {
   Rate,
   RequestOrder,
 } from '../../src/backends/backend.js';
-import { CLAIM_TIME_MS } from '../../src/backends/protocol.js';
+import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { adoptedId, firstId, parseTicketId, ticketId } from '../../src/backends/ticket-id.js';
 import { type Ask, compare, ModelSide, Side } from './lock-step.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
@@ -124,6 +124,8 @@ interface Mine {
   readonly client: string;
   options: CallOptions;
   readonly waiting: Set<string>;
+  /** Until when its requests that wait count. */
+  leaseEnds: number;
   readonly held: Set<string>;
 }
 
@@ -166,7 +168,7 @@ export class Program {
       // Not every process must have a bound.
       const most = client === 'd' ? undefined : maxWaiting;
       const options = { ...terms, client, limit, maxWaiting: most, groupLimit: model?.groupLimit };
-      return { client, options, waiting: new Set(), held: new Set() };
+      return { client, options, waiting: new Set(), leaseEnds: 0, held: new Set() };
     });
     this.#listenInMemory();
   }
@@ -332,6 +334,7 @@ export class Program {
     sorted.forEach((ask, i) => {
       const kind = ours.verdicts[i]?.kind;
       if (kind === 'late') return;
+      if (kind === 'queued') mine.leaseEnds = this.#now + WAITER_LEASE_MS;
       if (kind === 'queued') mine.waiting.add(ask.id);
       else mine.waiting.delete(ask.id);
       if (kind === 'granted') mine.held.add(ask.id);
@@ -357,8 +360,9 @@ export class Program {
   /** The first may be asked for by a token that the ticket no longer has. */
   async #extend(mine: Mine, ids: readonly string[], isFirstOld: boolean): Promise<void> {
     if (ids.length === 0) return;
-    // Redis does not look at the rate in every extension: what it allows is granted before.
-    if (this.#isRuled) await this.#release(mine, ['never.1']);
+    // Redis does not look at the queue in every extension: a call before it grants what a rate, or
+    // the end of a lease, allows.
+    if (this.#isRuled || this.#hasDead) await this.#release(mine, ['never.1']);
     await this.#both(async ({ fixture, tokens }) => {
       const now = ids.map((id) => tokens.get(id) ?? 1);
       const fencingTokens = now.map((token, i) => (isFirstOld && i === 0 ? token - 1 : token));
@@ -489,6 +493,11 @@ export class Program {
   /** Rates, budgets or group limits count in the program. */
   get #isRuled(): boolean {
     return this.#acts.some((act) => /Rate|Terms|Budget|Group/.test(act));
+  }
+
+  /** The lease of a client that waits is over. */
+  get #hasDead(): boolean {
+    return this.#all.some(({ waiting, leaseEnds }) => waiting.size > 0 && leaseEnds <= this.#now);
   }
 
   /** The cap of groups may change: positions are estimates then. */
