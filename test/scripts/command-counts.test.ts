@@ -30,9 +30,9 @@ const PAIRS: Record<string, Pair> = {
   'a permit of a mutex': { options: { limit: 1 }, commands: [4, 4] },
   'the newest of six permits': { held: 5, commands: [5, 5] },
   'a permit of a group': { order, commands: [4, 5] },
-  'a permit under a rate': { options: { rate }, commands: [4, 6] },
-  'a permit of a group with a cap': { order, options: { groupLimit: 8 }, commands: [7, 8] },
-  'a permit that costs of two budgets': { order, cost: { tokens: 4 }, options, commands: [7, 9] },
+  'a permit under a rate': { options: { rate }, commands: [4, 7] },
+  'a permit of a group with a cap': { order, options: { groupLimit: 8 }, commands: [7, 9] },
+  'a permit that costs of two budgets': { order, cost: { tokens: 4 }, options, commands: [7, 10] },
 };
 
 /** Requests come in this order, 500 in a call, each with the order that `given` gives it. */

@@ -421,8 +421,8 @@ export class Program {
 
   /**
    * Skips the times at which a lease may be over on one side alone: once the time was set back, a
-   * request that joins the queue by Redis's usual path gives its client a lease that ends before the
-   * lease that it had.
+   * request that joins the queue by Redis's usual path gives its client a lease that ends before
+   * the lease that it had.
    */
   #pass(milliseconds: number): void {
     const { fixture } = this.redis;
@@ -545,7 +545,8 @@ function again(ids: Iterable<string>): Ask[] {
 
 /**
  * Its tickets but for adopted tickets: a client makes the ids of its requests, and none has `~`.
- * A ticket that is granted by the id of an adopted ticket lacks the field of `info` for its first id.
+ * A ticket that is granted by the id of an adopted ticket lacks the field of `info` for its first
+ * id.
  */
 function askedFor({ held }: Mine): string[] {
   return [...held].filter((id) => !id.includes('~'));

@@ -99,8 +99,9 @@ export class TestCluster {
   }
 
   /**
-   * Begins to move a semaphore's slot to another master, with `first` of its keys; the others follow
-   * when the function is called. Meanwhile the old node answers ASK, or both answer TRYAGAIN.
+   * Begins to move a semaphore's slot to another master, with `first` of its keys; the others
+   * follow when the function is called. Meanwhile the old node answers ASK, or both answer
+   * TRYAGAIN.
    */
   async moveSlot(name: string, first = 1): Promise<() => Promise<void>> {
     const [from, slot] = [await this.masterOf(name), await this.#slotOf(name)];
