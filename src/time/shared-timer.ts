@@ -1,7 +1,13 @@
 import { type Clock, LONGEST_TIMER, nextTick, type Timer, timerSource } from './clock.js';
 
-/** Of each clock: the timer that lets the process end, and the timer that keeps it alive. */
-const shared = new WeakMap<Clock, readonly [SharedTimer, SharedTimer]>();
+/** Of a clock: the timer that lets the process end, and the timer that keeps it alive. */
+interface Pair {
+  readonly timers: SharedTimer[];
+  /** The process's timer function when a timer was last set: a fake function may be gone by now. */
+  setBy: unknown;
+}
+
+const shared = new WeakMap<Clock, Pair>();
 
 /**
  * How much earlier than asked a wake-up may come that does not need its exact moment: a part of its
@@ -24,25 +30,28 @@ class SharedTimer {
   readonly #wakeups: Wakeup[] = [];
   #timer: Timer | undefined;
   #at = Infinity;
-  /** The process's timer function then: a fake function may be gone, or there, by now. */
-  #setBy: unknown;
+  readonly #pair: Pair;
 
   static of(clock: Clock, keepsAlive: boolean): SharedTimer {
-    const both = shared.get(clock) ?? [new SharedTimer(clock, false), new SharedTimer(clock, true)];
-    shared.set(clock, both);
-    return both[keepsAlive ? 1 : 0];
+    const pair = shared.get(clock) ?? { timers: [], setBy: undefined };
+    shared.set(clock, pair);
+    const known = pair.timers.find((timer) => timer.#keepsAlive === keepsAlive);
+    const timer = known ?? new SharedTimer(clock, keepsAlive, pair);
+    if (known === undefined) pair.timers.push(timer);
+    return timer;
   }
 
-  constructor(clock: Clock, keepsAlive: boolean) {
+  constructor(clock: Clock, keepsAlive: boolean, pair: Pair) {
     this.#clock = clock;
     this.#keepsAlive = keepsAlive;
+    this.#pair = pair;
   }
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
   add(wakeup: Wakeup, now: number): void {
     if (wakeup.index < 0) wakeup.index = this.#wakeups.push(wakeup) - 1;
     // Timers of a fake clock that is gone do not fire, of whatever kind they are.
-    if (this.#setBy !== timerSource()) shared.get(this.#clock)?.forEach((each) => each.#set(now));
+    if (this.#pair.setBy !== timerSource()) this.#pair.timers.forEach((each) => each.#set(now));
     else if (this.#at <= now || wakeup.at < this.#at) this.#set(now);
   }
 
@@ -65,7 +74,7 @@ class SharedTimer {
     this.#stop();
     if (this.#wakeups.length === 0) return;
     this.#at = this.#earliest();
-    this.#setBy = timerSource();
+    this.#pair.setBy = timerSource();
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(this.#at - now), LONGEST_TIMER);
     this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepsAlive);

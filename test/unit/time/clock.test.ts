@@ -69,6 +69,10 @@ describe('wake-ups', () => {
 
   for (const keepsAlive of [true, false]) {
     it(`ring in time beside a fake timer that is gone, once another is set that ${keepsAlive ? 'keeps' : 'does not keep'} the process alive`, async () => {
+      // A timer of its kind was set before by the function that is there again in the end.
+      const known = new Wakeup(systemClock, keepsAlive, () => undefined);
+      known.wakeBy(systemClock.monotonic() + 60_000, systemClock.monotonic());
+      known.stop();
       const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const now = systemClock.monotonic();
       const left = new Promise<void>((resolve) => {
