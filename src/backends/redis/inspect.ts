@@ -139,7 +139,7 @@ function capOf(text: string, now: number, own: port.InspectCall): number | undef
   return text === '' || endOf(until) <= now ? own.groupLimit : Number(permits);
 }
 
-/** Until when a rule counts; one that is stored: `Infinity`. */
+/** Until when a rule counts: `Infinity` for a stored rule. */
 function endOf(until: string): number {
   return /^\d+$/.test(until) ? Number(until) : Infinity;
 }
