@@ -99,11 +99,14 @@ export class TestCluster {
   }
 
   /**
-   * Begins to move a semaphore's slot to another master, with `first` of its keys; the others
-   * follow when the function is called. Meanwhile the old node answers ASK, or both answer
-   * TRYAGAIN.
+   * Begins to move a semaphore's slot to another master, with some of its keys, by default with
+   * one; the others follow when the function is called. Meanwhile the old node answers ASK, or both
+   * answer TRYAGAIN.
    */
-  async moveSlot(name: string, first = 1): Promise<() => Promise<void>> {
+  async moveSlot(
+    name: string,
+    isFirst: (key: string, index: number) => boolean = (_key, index) => index === 0,
+  ): Promise<() => Promise<void>> {
     const [from, slot] = [await this.masterOf(name), await this.#slotOf(name)];
     const to = (await this.masters()).find((master) => master !== from);
     if (to === undefined) throw new Error('a cluster of one master');
@@ -117,7 +120,7 @@ export class TestCluster {
     };
     await to.command('CLUSTER', 'SETSLOT', number, 'IMPORTING', await idOf(from));
     await from.command('CLUSTER', 'SETSLOT', number, 'MIGRATING', await idOf(to));
-    await move((await keys()).slice(0, first));
+    await move((await keys()).filter(isFirst));
     return async () => {
       // The old node may have new keys until the move has ended.
       for (let left = await keys(); left.length > 0; left = await keys()) await move(left);

@@ -49,7 +49,7 @@ describeWithCluster('a cluster', (cluster) => {
   itThroughBothClients(moveTitle, connect, async (fixture) => {
     const semaphore = await fixture.semaphore(newName(), { limit: 3 });
     const [first, ...others] = await Promise.all([1, 2, 3].map(() => semaphore.acquire(5000)));
-    const end = await cluster().moveSlot(semaphore.name, 0);
+    const end = await cluster().moveSlot(semaphore.name, () => false);
     // Its slot comes free below the others, for which the script needs another key.
     const released = first?.release();
     const next = semaphore.acquire(20_000);
@@ -59,6 +59,36 @@ describeWithCluster('a cluster', (cluster) => {
     const slots = [await next, ...others].map(({ slot }) => slot);
     expect(slots).to.have.members([0, 1, 2]);
     expect((await semaphore.inspect()).held).to.equal(3);
+  });
+
+  const flowTitle = 'ends no script in the middle while it moves the flow of a group';
+  itThroughBothClients(flowTitle, connect, async (fixture) => {
+    const semaphore = await fixture.semaphore(newName(), { limit: 9, groupLimit: 2 });
+    const acquire = (group = '') => semaphore.acquire({ timeout: 30_000, ...(group && { group }) });
+    const first = [await acquire('b'), await acquire('b')];
+    const held = [await acquire('a'), await acquire(), await acquire('a'), await acquire()];
+    // Free slots have a key now.
+    await Promise.all(first.map((handle) => handle.release()));
+    // Both groups are at their limits: each request waits.
+    const waiting = [acquire('a'), acquire()];
+    await eventually(async () => (await semaphore.inspect()).waiting === 2);
+    const master = await cluster().masterOf(semaphore.name);
+    const errors = async () => {
+      const stats = String(await master.command('INFO', 'errorstats'));
+      return Number(/errorstat_ERR:count=(\d+)/.exec(stats)?.[1] ?? 0);
+    };
+    const end = await cluster().moveSlot(semaphore.name, (key) => key.endsWith(':flow:0:a'));
+    const before = await errors();
+    const released = Promise.all(held.slice(0, 2).map((handle) => handle.release()));
+    // Among these the release has been refused, too.
+    await eventually(async () => (await errors()) > before + 10);
+    await end();
+    expect(await released).to.deep.equal([true, true]);
+    const handles = [...held.slice(2), ...(await Promise.all(waiting))];
+    expect(handles.map(({ slot }) => slot)).to.have.members([0, 1, 4, 5]);
+    // A release that had ended in the middle would have been counted once for each try.
+    expect(await semaphore.tryAcquire({ group: 'a' })).to.equal(null);
+    expect((await semaphore.inspect()).held).to.equal(4);
   });
 
   /**

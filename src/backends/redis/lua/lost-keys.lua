@@ -46,9 +46,9 @@ end
 -- Makes lost keys again. Without `tickets` or `info` no ticket is left. A queue whose state is lost
 -- may have had an order, and arrivals above any token that is known now.
 local function rebuild_lost_keys(s)
-  -- While a cluster moves the keys, a call of keys of which some are not there ends the script:
-  -- here, before anything is written.
-  redis.call('EXISTS', s.slots, s.requests, s.queue, s.clients, s.groups)
+  -- While a cluster moves the keys, a call of a key that is not there ends the script. The second
+  -- key never exists, so such a script ends here, before anything is written.
+  redis.call('EXISTS', s.tickets, key_of(s.tickets, ''))
   local found = redis.call('EXISTS', s.tickets, s.info)
   if found < 2 or not s.state then
     check_layout(s)
