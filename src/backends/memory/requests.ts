@@ -97,7 +97,7 @@ export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, cal
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
   let waits = false;
-  for (const [i, { id, asksProgress }] of s.waiting + s.served > 0 ? requests.entries() : []) {
+  for (const [i, { id, asksProgress }] of s.waiting > 0 || s.moved ? requests.entries() : []) {
     const [r, ticket] = [s.keys.requests.get(id), s.keys.tickets.get(id)];
     // A grant to a later request of the call may have moved the queue on.
     if (ticket !== undefined) verdicts[i] = granted(ticket);

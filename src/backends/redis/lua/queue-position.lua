@@ -1,4 +1,4 @@
--- Fragment of acquire-slow.lua: the position of a request, and the wait that it may expect.
+-- Fragment of acquire-slow.lua: the position of a request that waits.
 -- include: records fair-order
 
 -- How many groups of a priority take turns.
@@ -23,10 +23,7 @@ local function position_of(s, id)
   return math.min(s.waiting - 1, before + turns * math.max(led, 1))
 end
 
--- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
+-- The end of a waiting request's verdict.
 local function progress_of(s, id)
-  s.pace = s.pace or s.run.now .. ',0,0'
-  local position, mean, grants = position_of(s, id), string.match(s.pace, ',(%d+),(%d+)$')
-  local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
-  return known .. (grants ~= '0' and text_of((position + 1) * mean) or '')
+  return ',' .. text_of(position_of(s, id)) .. ',' .. text_of(s.waiting)
 end
