@@ -1,4 +1,3 @@
-import type { QueueProgress } from '../backend.js';
 import { isBefore, type Waiting } from './order.js';
 import type { Semaphore } from './semaphore.js';
 
@@ -6,7 +5,7 @@ import type { Semaphore } from './semaphore.js';
  * Behind how many requests, as if all groups had the same weight. Without priorities and groups
  * that is exact.
  */
-function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): number {
+export function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): number {
   if (flow === undefined) return waiting - 1;
   const turns = flow.waiting.items.filter((other) => other.arrival < arrival).length;
   const rivals = keys.heads.items.filter(({ priority }) => priority === flow.priority);
@@ -14,9 +13,4 @@ function positionOf({ keys, waiting }: Semaphore, { arrival, flow }: Waiting): n
   const before = higher.length + rivals.filter((other) => isBefore(other, flow)).length;
   // Groups at the cap have no head: a group alone takes turns with itself.
   return Math.min(waiting - 1, before + turns * Math.max(rivals.length, 1));
-}
-
-/** A waiting request's progress, as its verdict has it. */
-export function progressOf(s: Semaphore, r: Waiting): QueueProgress {
-  return { position: positionOf(s, r), waiting: s.waiting };
 }

@@ -1,5 +1,5 @@
 -- Fragment of acquire-slow.lua: the position of a request that waits.
--- include: records fair-order
+-- include: fair-order
 
 -- How many groups of a priority take turns.
 local function led_in(s, priority)
@@ -8,9 +8,8 @@ end
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
-local function position_of(s, id)
-  local r = request_of(s, id, redis.call('HGET', s.requests, id))
-  local turns = redis.call('ZRANK', r.flow, id)
+local function position_of(s, r)
+  local turns = redis.call('ZRANK', r.flow, r.id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
@@ -21,9 +20,4 @@ local function position_of(s, id)
   end
   -- Groups at the cap do not count: a group alone takes turns with itself.
   return math.min(s.waiting - 1, before + turns * math.max(led, 1))
-end
-
--- The end of a waiting request's verdict.
-local function progress_of(s, id)
-  return ',' .. text_of(position_of(s, id)) .. ',' .. text_of(s.waiting)
 end
