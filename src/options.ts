@@ -121,6 +121,11 @@ export interface AcquireOptions {
 /** The argument of `onWaiting`. */
 export interface WaitingReport extends QueueProgress {
   /**
+   * Milliseconds until the request may be granted, if the queue moves on as fast as it did since
+   * the first report; undefined until the request has come nearer.
+   */
+  readonly estimate?: number | undefined;
+  /**
    * How many permits of the semaphore this process holds itself, through the same client. Above 0,
    * a holder may be waiting for itself.
    */

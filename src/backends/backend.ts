@@ -251,7 +251,7 @@ export interface QueuedVerdict extends Verdict<'queued'> {
   readonly progress?: QueueProgress | undefined;
 }
 
-/** How long a request may have to wait. */
+/** The place in the queue of a request that waits. */
 export interface QueueProgress {
   /**
    * How many requests come before it; 0: it is the next. Exact while no request waits with a group
@@ -260,11 +260,6 @@ export interface QueueProgress {
   readonly position: number;
   /** How many requests wait, this one among them. */
   readonly waiting: number;
-  /**
-   * Milliseconds until it may be granted, by the mean time between the last grants; undefined until
-   * there was one.
-   */
-  readonly estimate?: number | undefined;
 }
 
 /** No permit is free, or others came earlier, and it does not wait. */

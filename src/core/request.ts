@@ -18,6 +18,20 @@ const SLOW_CALL_MS = 50;
 /** `onWaiting` is called at most that often, in milliseconds. */
 const REPORT_EVERY_MS = 1000;
 
+/** A place in the queue, and the monotonic time at which the request was there. */
+interface Progress extends port.QueueProgress {
+  readonly at: number;
+}
+
+/**
+ * The wait that is left, at the mean speed since `first`; undefined unless the request has come
+ * nearer. The next move has begun already, so it counts.
+ */
+function waitLeft({ position, at }: Progress, first: Progress): number | undefined {
+  const moved = first.position - position;
+  return moved > 0 ? ((position + 1) * (at - first.at)) / (moved + 1) : undefined;
+}
+
 /**
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
@@ -37,8 +51,8 @@ export class Request extends Lease implements port.TicketRequest {
   readonly started: number;
   /** Monotonic time at which it asked last. */
   #askedAt = 0;
-  /** The progress that its `onWaiting` heard last, and when. */
-  #reported: (port.QueueProgress & { readonly at: number }) | undefined;
+  /** The first progress that its `onWaiting` heard, and the last. */
+  #reports: { readonly first: Progress; readonly last: Progress } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(link: SemaphoreLink, params: ResolvedRequest) {
@@ -143,14 +157,15 @@ export class Request extends Lease implements port.TicketRequest {
 
   #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
-    const now = this.link.clock.monotonic();
-    const last = this.#reported;
-    const isNews = last?.position !== progress.position || last.waiting !== progress.waiting;
-    const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
+    const now = { ...progress, at: this.link.clock.monotonic() };
+    const { first = now, last } = this.#reports ?? {};
+    const isNews = last?.position !== now.position || last.waiting !== now.waiting;
+    const isSoon = last !== undefined && now.at - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
-    this.#reported = { ...progress, at: now };
+    this.#reports = { first, last: now };
+    const estimate = waitLeft(now, first);
     const heldHere = this.link.heldHere?.permits ?? 0;
-    const reported = async (): Promise<void> => onWaiting({ ...progress, heldHere });
+    const reported = async (): Promise<void> => onWaiting({ ...progress, estimate, heldHere });
     reported().catch((e: unknown) => this.abandon(e ?? new Error('onWaiting threw nothing')));
   }
 

@@ -126,6 +126,20 @@ describeWithServer('the commands of a script', (server) => {
     expect(await one.queue()).to.deep.equal(['d.1']);
   });
 
+  it('are as many for a hand-over, and for a newcomer, whether or not requests ask for their position', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    // The first call of a script loads it.
+    await one.release('c.0');
+    const counts = async (asksProgress: boolean): Promise<number[]> => {
+      one.moveTo(`asks-${asksProgress}`, 1);
+      await one.take('c.0');
+      for (const id of ids('d', 2)) await one.acquire([request(id, 'wait', { asksProgress })]);
+      const newcomer = await one.commandsIn(() => one.acquire('e.1'));
+      return [newcomer, await one.commandsIn(() => one.release('c.0'))];
+    };
+    expect(await counts(true)).to.deep.equal(await counts(false));
+  });
+
   it('are as many for a change of the limit behind many changes as behind a single change', async () => {
     const one = new RedisFixture(server());
     await one.addPermits(1, 'c.0');

@@ -1,7 +1,6 @@
 import type { AcquireReply, Call, Reply } from '../backend.js';
 import { AFTER_TURN_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { first, type Waiting } from './order.js';
-import { settlePace } from './queue-position.js';
 import { payTime } from './rate.js';
 import { isOver, open, type Semaphore } from './semaphore.js';
 import { serve } from './serve.js';
@@ -45,7 +44,6 @@ function tellTurn(s: Semaphore, head: Waiting): void {
 
 /** The end of every reply. */
 export function close<R extends object>(s: Semaphore, said: R): R & Reply {
-  settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
   if (s.configured !== 0 || !isOver(s)) s.configured = s.own;
   if (s.waiting === 0 && (s.keys.clients.size > 0 || s.keys.parks < Infinity)) {

@@ -2,7 +2,7 @@ import type * as port from '../backend.js';
 import { RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { close, nearest, whole, type Whole } from './close.js';
 import { hasRoom, join, requestOf, useCap } from './order.js';
-import { progressOf } from './queue-position.js';
+import { positionOf } from './queue-position.js';
 import { endOfTerms, nameMeters } from './rate.js';
 import { isLate, nextNumber, open, renew, type Semaphore, type Ticket } from './semaphore.js';
 import { fits, grant, leaveQueue, serve } from './serve.js';
@@ -97,14 +97,14 @@ export const acquire: Whole<port.AcquireCall, port.AcquireReply> = whole((s, cal
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
   let waits = false;
-  for (const [i, { id, asksProgress }] of s.waiting + s.served > 0 ? requests.entries() : []) {
+  for (const [i, { id, asksProgress }] of s.waiting > 0 || s.moved ? requests.entries() : []) {
     const [r, ticket] = [s.keys.requests.get(id), s.keys.tickets.get(id)];
     // A grant to a later request of the call may have moved the queue on.
     if (ticket !== undefined) verdicts[i] = granted(ticket);
     if (r === undefined) continue;
-    const { arrival } = r;
     waits = true;
-    if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
+    const progress = asksProgress && { position: positionOf(s, r), waiting: s.waiting };
+    if (progress) verdicts[i] = { kind: 'queued', arrival: r.arrival, progress };
   }
   s.arriving = undefined;
   if (s.arrived) renewLease(s);

@@ -3,7 +3,6 @@ import { Heap, type Heaped } from '../heap.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { Slots } from './slots.js';
 import { type Flow, freeGroup, isBefore, useCap, type Waiting } from './order.js';
-import type { Pace } from './queue-position.js';
 import { type Charges, type Meter, readMeters } from './rate.js';
 import type { Server } from './server.js';
 
@@ -59,7 +58,6 @@ export class Semaphore {
   /** How many permits each group may hold at once, and until when; Infinity: it is stored. */
   cap: number = Infinity;
   capUntil = 0;
-  pace: Pace | undefined = undefined;
   /** Values by which a call knows that it runs twice, by id, and until when; see `remember`. */
   readonly memories: Map<string, readonly [number, number]> = new Map();
   /** The last call, or the latest end of a ticket, or of what was used of a rate or a budget. */
@@ -82,8 +80,7 @@ export class Semaphore {
   recalled = false;
   /** A new request of the call waits. */
   arrived = false;
-  /** How many waiting requests were granted, and those of the caller that it does not ask for. */
-  served = 0;
+  /** Waiting requests of the caller that were granted, and that it does not ask for. */
   grants: port.PushedGrant[] = [];
   /** The first request, if the rate or a budget alone holds it back. */
   turn: Waiting | undefined = undefined;
@@ -119,7 +116,6 @@ export function open(s: Semaphore, call: port.Call): void {
   s.client = call.client;
   s.asked = s.arriving = undefined;
   s.recalled = s.arrived = s.moved = false;
-  s.served = 0;
   s.grants = [];
   s.lastUse = Math.max(s.lastUse, s.now);
   if (s.cap < Infinity && s.capUntil <= s.time) useCap(s, Infinity, 0);

@@ -60,7 +60,6 @@ export function grant(s: Semaphore, r: Wanted, label: string, ttl: number): Tick
 function give(s: Semaphore, r: Waiting): void {
   const { client, label, ttl } = r.call;
   const isOwn = r.call === s.asked;
-  s.served += 1;
   const ticket = grant(s, r, label, isOwn ? ttl : Math.min(ttl, CLAIM_TIME_MS));
   if (isOwn) return;
   const { id, fencingToken, slots, expiresAt } = ticket;

@@ -108,17 +108,13 @@ function verdictOf(text: string): port.AcquireVerdict | undefined {
   return text.startsWith('q') ? queuedOf(text) : undefined;
 }
 
-const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}),(\d{0,16}))?$/;
+const QUEUED = /^q(\d{1,16})(?:,(\d{1,16}),(\d{1,16}))?$/;
 
-/** `q` and the arrival, and if the request asked for it `,position,waiting,estimate`. */
+/** `q` and the arrival, and if the request asked for it `,position,waiting`. */
 function queuedOf(text: string): port.AcquireVerdict | undefined {
-  const [, arrival, position, waiting, estimate] = QUEUED.exec(text) ?? [];
+  const [, arrival, position, waiting] = QUEUED.exec(text) ?? [];
   if (arrival === undefined) return undefined;
   if (waiting === undefined) return { kind: 'queued', arrival: Number(arrival) };
-  const progress = {
-    position: Number(position),
-    waiting: Number(waiting),
-    estimate: estimate === '' ? undefined : Number(estimate) / 1000,
-  };
+  const progress = { position: Number(position), waiting: Number(waiting) };
   return { kind: 'queued', arrival: Number(arrival), progress };
 }

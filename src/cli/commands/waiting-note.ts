@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import type { QueueProgress, Semaphore, SemaphoreState } from '../../index.js';
+import type { Semaphore, SemaphoreState, WaitingReport } from '../../index.js';
 import { complain } from '../output.js';
 
 /** The time before the first line, in milliseconds: most waits are over by then. */
@@ -14,9 +14,11 @@ const MOST_NAMED = 3;
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
+type Progress = Omit<WaitingReport, 'heldHere'>;
+
 export interface WaitingNote {
   /** The option of `acquire` that feeds the note. */
-  readonly onWaiting: (progress: QueueProgress) => void;
+  readonly onWaiting: (progress: Progress) => void;
   stop(): void;
 }
 
@@ -26,7 +28,7 @@ export interface WaitingNote {
  */
 export function noteWaiting(semaphore: Semaphore): WaitingNote | undefined {
   if (!isatty(2)) return undefined;
-  let latest: QueueProgress | undefined;
+  let latest: Progress | undefined;
   let [said, over] = [Infinity, false];
   const sayFirst = async (): Promise<void> => {
     // Warnings report a server that does not answer.
@@ -41,7 +43,7 @@ export function noteWaiting(semaphore: Semaphore): WaitingNote | undefined {
     complain(`waiting for ${state.name}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`);
   };
   const timer = setTimeout(() => void sayFirst(), SILENCE);
-  const onWaiting = (progress: QueueProgress): void => {
+  const onWaiting = (progress: Progress): void => {
     latest = progress;
     if (performance.now() < said + PAUSE) return;
     said = performance.now();
@@ -61,7 +63,7 @@ function holdersText({ holders }: SemaphoreState): string {
 }
 
 /** `3rd of 17, about 40 s`. */
-export function progressText({ position, waiting, estimate }: QueueProgress): string {
+export function progressText({ position, waiting, estimate }: Progress): string {
   const rank = position + 1;
   const suffix = SUFFIXES[ordinals.select(rank)] ?? 'th';
   const time = estimate === undefined ? '' : `, about ${roundTime(estimate)}`;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { spy, stub } from 'sinon';
 
 import { SemaphoreLink } from '../../../src/core/semaphore-link.js';
-import type { Handle, QueueProgress, SemaphoreWarning } from '../../../src/index.js';
+import type { Handle, SemaphoreWarning, WaitingReport } from '../../../src/index.js';
 import { acquireAll, AcquireTimeoutError, KeyedMutex } from '../../../src/index.js';
 import { KeyedSemaphore, ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
 import { collectUntil } from '../../support/garbage.js';
@@ -79,34 +79,69 @@ describe('the progress that a waiting request hears of', () => {
 
   afterEach(() => semaphore.close());
 
-  it('has an estimate within 30 % of the wait for 90 % of all, in a steady state', async () => {
-    const random = new RandomNumbers(7);
-    const ratios: number[] = [];
-    const loop = async (): Promise<void> => {
-      while (clock.monotonic() < 60_000) {
-        const asked = clock.monotonic();
-        let estimate: number | undefined;
-        const onWaiting = (progress: QueueProgress): void => void (estimate ??= progress.estimate);
-        const handle = await semaphore.acquire({ onWaiting });
-        const waited = clock.monotonic() - asked;
-        if (estimate !== undefined && asked > 20_000) ratios.push(estimate / waited);
-        const hold = -500 * Math.log(1 - random.next());
-        await new Promise<void>((resolve) => clock.schedule(resolve, hold));
-        await handle.release();
-      }
+  it('has an estimate by its own moves: undefined until it is nearer than at first', async () => {
+    const stubbed = stubFixture();
+    const places = [5, 3, 4, 7, 5, 0];
+    stubbed.backend.onAcquire = (call) => {
+      const position = places[Math.floor(stubbed.clock.monotonic() / 2000)] ?? 0;
+      const progress = { position, waiting: 9 };
+      return stubbed.backend.verdicts(call, () => ({ kind: 'queued', arrival: 1, progress }));
     };
-    const loops = Array.from({ length: 60 }, loop);
-    await clock.advance(90_000);
-    await Promise.all(loops);
-    expect(ratios).to.have.length.above(300);
-    const near = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.3);
-    expect(near.length / ratios.length).to.be.at.least(0.9);
+    const heard: [number, number | undefined][] = [];
+    const times: number[] = [];
+    const onWaiting = ({ position, estimate }: WaitingReport): void => {
+      times.push(stubbed.clock.monotonic());
+      heard.push([position, estimate]);
+    };
+    stubbed.acquire({ timeout: 20_000, onWaiting });
+    await stubbed.clock.advance(20_000);
+    const [start = 0, second = 0, third = 0, , , last = 0] = times;
+    expect(heard).to.deep.equal([
+      [5, undefined],
+      [3, (4 * (second - start)) / 3],
+      [4, (5 * (third - start)) / 2],
+      [7, undefined],
+      [5, undefined],
+      [0, (last - start) / 6],
+    ]);
   });
+
+  for (const [title, holdOf, most] of [
+    ['half to one and a half of their mean', (x: number) => 500 * (0.5 + x), 0.3],
+    ['any length', (x: number) => -500 * Math.log(1 - x), 0.8],
+  ] as const) {
+    it(`has 90 % of its estimates within ${most * 100} % of the wait in a steady state, with random times of holding of ${title}`, async () => {
+      const random = new RandomNumbers(7);
+      const errors: number[] = [];
+      const loop = async (): Promise<void> => {
+        while (clock.monotonic() < 100_000) {
+          const heard: { readonly at: number; readonly estimate: number }[] = [];
+          const onWaiting = ({ estimate }: WaitingReport): void => {
+            if (estimate !== undefined) heard.push({ at: clock.monotonic(), estimate });
+          };
+          const handle = await semaphore.acquire({ onWaiting });
+          const now = clock.monotonic();
+          for (const { at, estimate } of heard) {
+            if (at > 20_000) errors.push(Math.abs(estimate / (now - at) - 1));
+          }
+          const hold = holdOf(random.next());
+          await new Promise<void>((resolve) => clock.schedule(resolve, hold));
+          await handle.release();
+        }
+      };
+      const loops = Array.from({ length: 60 }, loop);
+      await clock.advance(130_000);
+      await Promise.all(loops);
+      expect(errors).to.have.length.above(1000);
+      const near = errors.filter((error) => error < most);
+      expect(near.length / errors.length).to.be.at.least(0.9);
+    });
+  }
 
   it('costs no call, and comes only when it has changed', async () => {
     const asked = stub(backend, 'acquire').callThrough();
     const heard: string[] = [];
-    const onWaiting = ({ position, waiting }: QueueProgress): void =>
+    const onWaiting = ({ position, waiting }: WaitingReport): void =>
       void heard.push(`${position} of ${waiting}`);
     /** The calls for three requests that wait for ten seconds. */
     const counts: number[] = [];

@@ -122,7 +122,7 @@ local function acquire(tickets, info, text, run)
   for i, r in ipairs(requests) do
     local is_queued = string.sub(s.verdicts[r.id], 1, 1) == QUEUED
     waits = waits or is_queued
-    verdicts[i] = s.verdicts[r.id] .. (is_queued and r.kind == '+' and progress_of(s, r.id) or '')
+    verdicts[i] = s.verdicts[r.id] .. (is_queued and r.kind == '+' and string.format(',%d,%d', position_of(s, r), s.waiting) or '')
   end
   return close(s, table.concat(verdicts, ';')) .. (waits and ask_again_at(s) or '')
 end

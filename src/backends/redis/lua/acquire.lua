@@ -24,9 +24,9 @@
 --       '+': it waits and asks for its position
 -- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
---       'q' and its arrival (and of '+' ',position,waiting,estimate', the last in microseconds or
---       empty), b busy, 'f' and how many wait where too many do, 'o' and the limit where more
---       permits are asked for, with ; between; or l for all where the call is late
+--       'q' and its arrival (and of '+' ',position,waiting'), b busy, 'f' and how many wait where
+--       too many do, 'o' and the limit where more permits are asked for, with ; between; or l for
+--       all where the call is late
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time

@@ -6,17 +6,16 @@
 -- keep a call from the usual paths, except from the paths of a plain queue: 'queue' while requests
 -- wait; 'parked:5', the fewest permits of a request for more than a limit that has shrunk;
 -- 'held:7' permits, unless each ticket has one permit; 'stored:4', the limit of setLimit; and in a
--- queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua, and 'pace:…', see
--- pace.lua. The usual paths know the other words: 'top:9', while permits are held: no
--- slot from there on is in use, and below some are free; 'rate:…' and 'budget:name,…', see
--- gcra.lua; 'cap:…', see caps.lua.
+-- queue '9:…' to '0:…', the virtual times of priorities, see fair-order.lua. The usual paths know
+-- the other words: 'top:9', while permits are held: no slot from there on is in use, and below some
+-- are free; 'rate:…' and 'budget:name,…', see gcra.lua; 'cap:…', see caps.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, behind which
 -- '/limit/grants/nearest' may follow. limit: 's' and the stored limit, or 'o' and the limit of
 -- another caller if that is another. grants: other requests of the caller that were served,
 -- 'id slots token expiry;…'. nearest: if the caller waits, when the next ticket expires, or '@' and
 -- its turn, see ask-again.lua.
--- include: semaphore records slots gcra serve-queue fair-order pace
+-- include: semaphore records slots gcra serve-queue fair-order
 
 local function write_state(s)
   local parked = s.parks and ' parked:' .. text_of(s.parks) or ''
@@ -26,7 +25,6 @@ local function write_state(s)
   for priority = next(s.times) and 9 or -1, 0, -1 do
     state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
   end
-  state = state .. (s.pace and ' pace:' .. s.pace or '')
   state = state .. (s.top == s.held and '' or ' top:' .. text_of(s.top)) .. rules_text(s)
   if state ~= s.state then
     add(s.fields, 'state', state)
@@ -75,7 +73,6 @@ local function close(s, body)
     return body
   end
   sink_top(s)
-  settle_pace(s)
   if redis.call('EXISTS', s.tickets) == 0 then
     add(s.adds, 'NEVER', SIGN)
     add(s.fields, 'layout', 'LAYOUT')

@@ -1,5 +1,5 @@
--- Fragment of acquire-slow.lua: the position of a request, and the wait that it may expect.
--- include: records fair-order
+-- Fragment of acquire-slow.lua: the position of a request that waits.
+-- include: fair-order
 
 -- How many groups of a priority take turns.
 local function led_in(s, priority)
@@ -8,9 +8,8 @@ end
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
-local function position_of(s, id)
-  local r = request_of(s, id, redis.call('HGET', s.requests, id))
-  local turns = redis.call('ZRANK', r.flow, id)
+local function position_of(s, r)
+  local turns = redis.call('ZRANK', r.flow, r.id)
   if not turns or not next(s.times) then
     return turns or s.waiting - 1
   end
@@ -21,12 +20,4 @@ local function position_of(s, id)
   end
   -- Groups at the cap do not count: a group alone takes turns with itself.
   return math.min(s.waiting - 1, before + turns * math.max(led, 1))
-end
-
--- The end of a waiting request's verdict: ',position,waiting,estimate', the last in microseconds.
-local function progress_of(s, id)
-  s.pace = s.pace or s.run.now .. ',0,0'
-  local position, mean, grants = position_of(s, id), string.match(s.pace, ',(%d+),(%d+)$')
-  local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
-  return known .. (grants ~= '0' and text_of((position + 1) * mean) or '')
 end

@@ -31,7 +31,7 @@ local function read_state(s)
   s.state, s.last, s.configured, s.stored = last and state, (last or 1e15) + 0, limit or '', known.stored or ''
   s.waiting, s.held = redis.call('HLEN', s.requests), (known.held or s.count) + 0
   s.top = (known.top or s.held) + 0
-  s.waits, s.parks, s.pace = known.queue, tonumber(known.parked), known.pace
+  s.waits, s.parks = known.queue, tonumber(known.parked)
 end
 
 -- A semaphore as the call finds it.
@@ -40,7 +40,7 @@ local function open(tickets, info, run)
   local s = {
     tickets = tickets, info = info, slots = base .. 'slots', requests = base .. 'requests', queue = base .. 'queue',
     clients = base .. 'clients', groups = base .. 'groups',
-    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'), served = 0,
+    run = run, now = run.now + 0, own = run.limit, client = string.match(run.inbox, '^.*:(.*)$'),
     max_waiting = math.huge, times = {}, touched = {}, adds = {}, fields = {}, grants = {}, verdicts = {},
   }
   read_state(s)

@@ -32,7 +32,6 @@ end
 -- reply to its own call, or by a message. The ticket comes back unless its client claims it within
 -- 5 s.
 local function give(s, r)
-  s.served = s.served + 1
   if s.verdicts[r.id] then
     s.verdicts[r.id] = grant(s, r, s.run.label, s.run.ttl)
     return
