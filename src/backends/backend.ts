@@ -17,10 +17,11 @@ export interface Backend {
   /** Gives tickets back and withdraws requests. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
-   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and
-   * the reply is undefined. Each call is of another semaphore of the lane, names no rate, budget or
-   * group limit, and has one request, for one permit, that does not wait; all have one `notAfter`.
-   * Left out: each semaphore is asked by itself.
+   * One ticket of each semaphore, or none: where one is not free at once, none is taken and the
+   * reply is undefined. Waiting requests may be granted in any case: their clients hear of that by
+   * messages, the caller, too. Each call is of another semaphore of the lane, names no rate, budget
+   * or group limit, and has one request, for one permit, that does not wait; all have one
+   * `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
   /**

@@ -1,18 +1,10 @@
 import { expect } from 'chai';
 
-import type { AcquireCall } from '../../src/backends/backend.js';
+import type { AcquireCall, PushedGrant } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import type { PortFixture } from './port-fixture.js';
-import {
-  describeOnBoth,
-  granted,
-  ids,
-  kinds,
-  ofGroup,
-  RedisFixture,
-  request,
-} from './port-fixture.js';
+import { describeOnBoth, granted, ids, kinds, RedisFixture, request } from './port-fixture.js';
 
 const HOUR = 3_600_000;
 
@@ -108,28 +100,37 @@ describeOnBoth('all tickets or none', (make) => {
     }
   });
 
-  it('notify a client that sleeps for a turn of long ago when a permit of its group is back', async () => {
-    const one = make({ limit: 2 });
-    const turns: unknown[] = [];
-    const reader = { onGrants: () => {}, onTurn: (turn: unknown) => turns.push(turn) };
-    if (one instanceof RedisFixture) await one.subscribe('d', reader);
-    else one.listen('d', { ...reader, onHealth: () => {} });
-    await one.setGroupLimit(1);
-    await one.setBudget('tokens', { permits: 1, per: HOUR, burst: 1 });
-    const ask = (id: string, group: string, cost = {}, ttl = HOUR) =>
-      one.acquire([request(id, 'wait', { order: ofGroup(group), cost })], { ttl });
-    await ask('x.1', 'h', { tokens: 1 });
-    await ask('x.2', 'g', {}, 1000);
-    await one.release('x.1');
-    for (const [id, group, cost] of [
-      ['d.1', 'h', { tokens: 1 }],
-      ['d.2', 'g', {}],
-    ] as const)
-      expect(kinds(await ask(id, group, cost))).to.deep.equal(['queued']);
-    await one.release('d.1');
-    // The holder has died.
+  it('serve the queue, also of their own client, by messages alone', async () => {
+    for (const waiters of [['a.1'], ['b.1'], ['b.1', 'a.1'], ['a.1', 'b.1']]) {
+      const one = make({ limit: 2 });
+      const pushed: string[] = [];
+      for (const client of ['a', 'b']) {
+        const onGrants = (all: readonly PushedGrant[]) => pushed.push(...all.map(({ id }) => id));
+        if (one instanceof RedisFixture) await one.subscribe(client, { onGrants });
+        else one.listen(client, { onGrants, onHealth: () => {} });
+      }
+      await one.acquire(ids('dead', 2), { ttl: 1000 });
+      for (const id of waiters) expect(kinds(await one.acquire(id))).to.deep.equal(['queued']);
+      one.pass(1000);
+      const reply = await one.acquireTogether('b.2');
+      const own = reply === undefined ? [] : ['b.2'];
+      expect(own).to.have.length(2 - waiters.length);
+      expect(reply?.grants ?? []).to.deep.equal([]);
+      expect(await one.holders()).to.deep.equal([...waiters, ...own]);
+      expect(await one.queue()).to.deep.equal([]);
+      await eventually(() => expect(pushed).to.have.members(waiters));
+    }
+  });
+
+  it('grant a waiter before a semaphore that is not free', async () => {
+    const { one, calls, acquire10, others } = severalOf();
+    one.limit = 1;
+    await one.backend.acquire(others(1, 2));
+    one.key = calls[0]?.key ?? one.key;
+    await one.take('dead.1', { ttl: 1000 });
+    await one.acquire('a.1');
     one.pass(1000);
-    expect(await one.acquireTogether('y.1')).to.equal(undefined);
-    await eventually(() => expect(turns).to.deep.include({ id: 'd.2', at: one.time.now }));
+    expect(await acquire10()).to.equal(undefined);
+    expect(await one.holders()).to.deep.equal(['a.1']);
   });
 });

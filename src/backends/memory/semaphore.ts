@@ -74,8 +74,6 @@ export class Semaphore {
   asked: port.AcquireCall | undefined = undefined;
   /** The client, once a new request of it has joined the queue: it lives. */
   arriving: string | undefined = undefined;
-  /** The call grants nothing. */
-  isTrial = false;
   /** A request of the call had waited before. */
   recalled = false;
   /** A new request of the call waits. */

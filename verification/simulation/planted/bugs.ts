@@ -216,6 +216,14 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 's.limit = 0;\n  return { released };',
   },
   {
+    name: 'look-grants-nothing',
+    origin: 'own defect: seed -794296930 of the lock-step',
+    what: 'An all-or-none acquire drops expired tickets and grants no waiter what comes free',
+    file: 'backends/memory/requests.ts',
+    find: "s.client = '';\n  serve(s);",
+    replace: "s.client = '';",
+  },
+  {
     name: 'token-not-compared',
     origin: 'own history: 4123d51',
     what: 'An extension renews whatever ticket has the id',

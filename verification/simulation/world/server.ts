@@ -25,6 +25,9 @@ export const OPERATIONS = [
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
+/** The reply of a call that got nothing. */
+const NOTHING: AnyReply = { serverTime: 0, grants: [] };
+
 /** Calls the method of a listener that the message is for. */
 export type Push = (listener: GrantListener) => void;
 
@@ -99,7 +102,7 @@ export class SimulatedServer extends Gate {
       const replies = await this.#serveAll(calls, asked, true);
       return SHARED.includes(operation) ? replies : replies?.[0];
     }
-    // An all-or-none acquire writes nothing before it has read each semaphore.
+    // An all-or-none acquire takes nothing before it has looked at each semaphore.
     const sound = calls.slice(0, calls.indexOf(damaged));
     if (operation !== 'acquireTogether') await this.#serveAll(sound, asked, false);
     throw damagedError(damaged);
@@ -194,14 +197,25 @@ export class SimulatedServer extends Gate {
     const replies = plainCopy(await this.#ask(operation, calls));
     // Pushes leave before the reply, or right behind it.
     await (this.#store.settled?.() ?? Promise.resolve());
-    if (replies === undefined || operation === 'inspect') return replies;
-    calls.forEach((call, i) => {
-      const reply = replies[i];
+    if (operation === 'inspect') return replies;
+    const served = replies === undefined ? this.#lookedAt(calls) : calls;
+    served.forEach((call, i) => {
+      const reply = replies === undefined ? NOTHING : replies[i];
       if (reply === undefined) throw new Error(`the store has no reply to entry ${i}`);
       this.#record(call, reply, asked, heard);
     });
-    logged.events = calls.length;
+    logged.events = served.length;
     return replies;
+  }
+
+  /**
+   * An all-or-none acquire that gets nothing has served the queues of these for certain, late or
+   * not: of the first semaphore, and up to the last where it has granted a request.
+   */
+  #lookedAt(calls: readonly Call[]): readonly Call[] {
+    const last = calls.findLastIndex(({ key }) => this.#pushed.has(key.name));
+    const looked = calls.slice(0, Math.max(last, 0) + 1);
+    return looked.map(({ key, limit, client }) => ({ key, limit, client }));
   }
 
   #ask(operation: OperationName, calls: readonly Call[]): Promise<readonly AnyReply[] | undefined> {

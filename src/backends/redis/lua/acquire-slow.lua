@@ -91,12 +91,11 @@ local function answer(s, r, record)
   return s.verdicts[r.id]
 end
 
--- Whether it holds a ticket for the request, or a permit is free for it once expired tickets and
--- the requests of dead clients are gone. Grants nothing.
+-- Serves the queue, and gives whether the request has a ticket, or a permit is free for it.
+-- The caller, too, hears of grants by messages alone: its reply has no place for them.
 local function is_free(s, r)
-  s.is_trial = true
+  s.client = ''
   close(s, '')
-  s.is_trial = false
   return redis.call('HEXISTS', s.info, r.id) == 1 or s.waiting == 0 and fits(s, r) and has_room(s, r)
 end
 

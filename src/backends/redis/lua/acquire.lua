@@ -8,8 +8,8 @@
 --    the permit counts for its group.
 -- 3. Every other case takes the slow path: open a semaphore, drop expired tickets, bring back
 --    requests that were dropped, serve the queue, answer newcomers, close.
--- 4. With '*' permits are granted only if each semaphore has a free permit: each text is an id
---    then, which only tries.
+-- 4. With '*' permits are granted only if each semaphore has a free permit once its queue is
+--    served: each text is an id then, which only tries.
 -- 5. Ids decide whether a request is new: a call that runs twice says the same again.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua

@@ -7,9 +7,9 @@ local function next_number(s)
   return text_of(s.last)
 end
 
--- The condition of every grant, besides its turn. `is_trial`: nothing is granted.
+-- The condition of every grant, besides its turn.
 local function fits(s, r)
-  return not s.is_trial and s.held + r.permits <= s.limit and pay_time(s, r) <= s.now
+  return s.held + r.permits <= s.limit and pay_time(s, r) <= s.now
 end
 
 -- Gives a ticket on the lowest free slots.
