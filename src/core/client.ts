@@ -44,8 +44,9 @@ export class Client implements port.GrantListener {
   #lastNumber = 0;
   /** Settles when strays were searched for in all semaphores that wanted it. */
   #searched: Promise<void> = Promise.resolve();
-  /** Semaphores with requests that wait for a push. Written here alone. */
-  readonly waiting: Set<SemaphoreLink> = new Set();
+  readonly #waiting = new Set<SemaphoreLink>();
+  /** Semaphores with requests that wait for a push. */
+  readonly waiting: ReadonlySet<SemaphoreLink> = this.#waiting;
   #listening: port.Listening | undefined;
   /** While requests wait it subscribes again, else it closes. */
   readonly #alarm: Wakeup;
@@ -92,12 +93,12 @@ export class Client implements port.GrantListener {
   add(link: SemaphoreLink): void {
     if (this.waiting.has(link)) return;
     this.#alarm.stop();
-    this.waiting.add(link);
+    this.#waiting.add(link);
     this.#listen();
   }
 
   remove(link: SemaphoreLink): void {
-    if (!this.waiting.delete(link) || this.waiting.size > 0) return;
+    if (!this.#waiting.delete(link) || this.waiting.size > 0) return;
     if (this.#listening === undefined) return void this.close();
     const now = this.clock.monotonic();
     this.#alarm.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);

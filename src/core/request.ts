@@ -49,8 +49,8 @@ export class Request extends Lease implements port.TicketRequest {
   #onWaiting: ResolvedRequest['onWaiting'];
   /** Monotonic time at which it was made. */
   readonly started: number;
-  /** Monotonic time at which it asked last. */
-  #askedAt = 0;
+  /** Monotonic time at which it was made, or asked last. */
+  #askedAt: number;
   /** The first progress that its `onWaiting` heard, and the last. */
   #reports: { readonly first: Progress; readonly last: Progress } | undefined;
   #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
@@ -65,6 +65,7 @@ export class Request extends Lease implements port.TicketRequest {
     this.#timeout = timeout;
     this.#onWaiting = onWaiting;
     this.started = link.clock.monotonic();
+    this.#askedAt = this.started;
     // A single try may take as long as one call.
     this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
     this.outcome = new Promise((resolve) => (this.#settleOutcome = resolve));

@@ -124,27 +124,25 @@ export class SemaphoreLink implements Owner {
 
   constructor(backend: Backend, key: SemaphoreKey, options: LinkOptions) {
     const { limit, ttl, extendEvery, clock } = options;
-    const client = Client.of(backend, clock, key.prefix);
     this.backend = backend;
-    this.client = client;
+    this.client = Client.of(backend, clock, key.prefix);
     this.clock = clock;
     this.options = options;
-    this.call = { key, limit, client: client.name };
+    this.call = { key, limit, client: this.client.name };
     this.key = key;
     this.name = key.name;
-    const callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
-    this.callTimeoutMs = callTimeoutMs;
+    this.callTimeoutMs = Math.min(ttl, LONGEST_CALL_MS);
     this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
-    const make = () => batchersOf(client, callTimeoutMs);
+    const make = () => batchersOf(this.client, this.callTimeoutMs);
     const lane = backend.laneOf?.(key) ?? key.prefix;
-    this.batchers = client.batchers.one(`${callTimeoutMs} ${lane}`, make);
+    this.batchers = this.client.batchers.one(`${this.callTimeoutMs} ${lane}`, make);
     this.keep = options.keeper?.open({ ...options, key }, backend, clock);
     this.limit = limit;
     this.deadlines = new Wakeup(clock, true, () => this.#wake(this.deadlines, 'endIfOverdue'));
     this.beats = new Wakeup(clock, false, () => this.#wake(this.beats, 'beat'));
     this.releases = new Releases(this);
     this.#nextTry = new Wakeup(clock, true, () => this.#tryAgain());
-    client.semaphores.add(key.name, this);
+    this.client.semaphores.add(key.name, this);
   }
 
   #wake(wakeup: Wakeup, how: 'endIfOverdue' | 'beat'): void {

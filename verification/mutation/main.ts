@@ -25,7 +25,7 @@ const FILES = [
     .map((name) => `src/backends/redis/${name}.ts`),
   // Scripts that only look at a server hold no permits.
   ...filesIn('src/backends/redis/lua').filter(
-    (file) => !/\/(?:check-server|dialect|eviction|list-names|note-stripes)\./.test(file),
+    (file) => !/\/(?:check-server|dialect|eviction-policy|list-names|note-stripes)\./.test(file),
   ),
 ];
 

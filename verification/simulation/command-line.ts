@@ -12,7 +12,7 @@ export const USAGE = `npm run simulate -- [options]
   --first         end with the first seed that breaks a promise
   --minutes M     virtual minutes for which faults strike in each seed (default 10)
   --processes P   simulated processes (default 16)
-  --nodes N       independent masters: 1 (default), 3 or 5
+  --nodes N       independent masters: 1 (default) to 5
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --groups        requests have groups with weights, and priorities
   --newcomers     most requests have a group that was never used before; the others as with --groups

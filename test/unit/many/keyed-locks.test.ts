@@ -68,6 +68,17 @@ describe('a keyed mutex on a backend that a test decides', () => {
     });
   }
 
+  it('says how long the only call for all had no reply, however old the process is', async () => {
+    const { clock } = backend;
+    Object.assign(backend, { acquireTogether: fake(never<undefined>) });
+    const brief = new KeyedMutex(backend, { name, ttl: 600 });
+    await clock.advance(60_000);
+    const [long, short] = [mutex, brief].map((each) => watch(clock, each.tryAcquire(['a', 'b'])));
+    await clock.advance(5000);
+    expect(String(long?.error)).to.match(/cannot reach Redis: .*: no reply within 5000 ms;/);
+    expect(String(short?.error)).to.match(/^BackendError: acquiring .*: no reply within 600 ms;/);
+  });
+
   it('rejects when a key fails for good, and gives back what it holds', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;
