@@ -46,10 +46,6 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   SIGN: "'.'",
   /** All or none: no channel has this name. */
   TOGETHER: "'*'",
-  // What a request asks for.
-  WAITS: "'w'",
-  TRIES: "'t'",
-  ASKS_PROGRESS: "'p'",
   // What a verdict begins with.
   QUEUED: "'q'",
   BUSY: "'b'",
