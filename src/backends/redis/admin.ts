@@ -61,8 +61,8 @@ export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
 
 export const revoke: Operation<port.RevokeCall, port.RevokeReply> = {
   script: script('revoke'),
-  shared: ({ limit }) => [String(limit)],
-  argument: ({ id }) => id,
+  shared: ({ limit, id }) => [String(limit), id, ''],
+  argument: () => '',
   read: ({ body, ...common }) =>
     body.length === 1 ? { ...common, revoked: body === '1' } : undefined,
 };

@@ -16,22 +16,19 @@
 -- Cost  O(log n) for each expired ticket and grant; of a first cap, or none, O(tickets), and
 --       of a higher cap O(waiting requests)
 
--- include: time semaphore rate close
-local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
-local budget, till, full = string.match(what, '^budget:(.*)$'), terms == 'none' and terms or '', nil
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
-if not late and what == 'cap' then
-  use_cap(s, tonumber(terms), till)
-elseif not late then
-  -- The names of the budgets that count.
-  local names, known = {}, s.meters[budget]
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  table.sort(names)
-  full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
-  if not full then
-    use_terms(s, budget or '', terms, till)
-  end
+-- include: change rate
+local what, terms = ARGV[3], ARGV[4]
+local budget, till = string.match(what, '^budget:(.*)$'), terms == 'none' and terms or ''
+-- The names of the budgets that count.
+local names, known = {}, s.meters[budget]
+for name, m in pairs(s.meters) do
+  names[#names + 1] = m.is_on and name ~= '' and name or nil
 end
-return now_text .. '|' .. close(s, late and LATE or full and REFUSED .. full or '')
+local is_full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on)
+if what == 'cap' then
+  use_cap(s, tonumber(terms), till)
+elseif not is_full then
+  use_terms(s, budget or '', terms, till)
+end
+table.sort(names)
+return now_text .. '|' .. close(s, is_full and REFUSED .. table.concat(names, ',') or '')
