@@ -4,8 +4,8 @@
 -- 2. The records of the tickets that expire last give the newest tokens.
 -- 3. Requests are counted by the leases of their clients.
 -- 4. A semaphore that cannot be read fails no other.
--- 5. It ends after some thousand tickets and requests: the caller asks again for the semaphores that
---    are left.
+-- 5. It ends after some thousand tickets and requests: the caller asks again for the semaphores
+--    that are left.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none

@@ -2,7 +2,8 @@
 -- include: gcra
 
 -- Lets new terms count. Units that were used under the terms before stay used, unless no request is
--- held back from here on: all are given back then. The meter's time never goes back, for the charges of tickets.
+-- held back from here on: all are given back then. The meter's time never goes back, for the
+-- charges of tickets.
 local function use_terms(s, name, terms, till)
   local before = s.meters[name] or meter_of('0,1,0,0,0,0,0', s.now)
   local m = meter_of(terms .. ',' .. till .. ',0,0,0', s.now)
