@@ -1,4 +1,5 @@
 import type { BudgetState, InspectReply, Policies, Rate, RateState } from './backend.js';
+import { NEVER_US } from './protocol.js';
 
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
@@ -67,8 +68,8 @@ export interface KnownMeter extends Used {
   /** Undefined: it is stored that there is none. */
   readonly rate: Rate | undefined;
   /**
-   * In microseconds; Infinity: the terms are stored. Callers that name none are free of them from
-   * then on.
+   * In microseconds; `NEVER_US` or later: the terms are stored. Callers that name none are free of
+   * them from then on.
    */
   readonly until: number;
 }
@@ -96,7 +97,7 @@ export function metersShown(
     const left = leftOf(meter, now);
     const nextIn = Math.max(0, timeAllowed(terms, left, 1)) / 1000;
     const used = left / intervalOf(terms);
-    const isStored = until === Infinity;
+    const isStored = until >= NEVER_US;
     const from = until > 0 ? 'caller' : 'options';
     if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };
     else budgets[name] = { amount, per, burst, from: isStored ? 'setBudget' : from, used };

@@ -18,6 +18,12 @@ export const AFTER_TURN_MS = 2500;
  */
 export const RATE_LIFE_MS = 60_000;
 
+/**
+ * The end of a stored rule, and the expiry of the member that keeps `tickets`: later than any,
+ * exact in a double.
+ */
+export const NEVER_US: number = 9e15;
+
 /** How long what is stored of a semaphore outlives its last ticket. */
 export const KEYS_LIFE_MS = 86_400_000;
 

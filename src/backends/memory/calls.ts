@@ -44,7 +44,17 @@ export const renewEach: Whole<port.ExtendCall, port.ExtendReply> = whole((s, cal
   return revoked.length > 0 ? { extended, revoked } : { extended };
 });
 
-export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => {
+/** How each call begins that changes one semaphore. */
+function change<C extends port.Call, R>(act: (s: Semaphore, call: C) => Omit<R, keyof port.Reply>) {
+  return whole<C, R>((s, call) => {
+    // An operator may know the stored limit alone: its call says nothing of the limit that others
+    // are made with.
+    s.own = s.configured || s.own;
+    return act(s, call);
+  });
+}
+
+export const adopt: Whole<port.AdoptCall, port.AdoptReply> = change((s, call) => {
   const { newId } = call;
   const { tickets } = s.keys;
   const [late, origin] = [isLate(s, call), firstId(newId)];
@@ -63,7 +73,7 @@ export const adopt: Whole<port.AdoptCall, port.AdoptReply> = whole((s, call) => 
   return { ticket: { slots: slots.slice(), fencingToken, before } };
 });
 
-export const revoke: Whole<port.RevokeCall, port.RevokeReply> = whole((s, { id }) => {
+export const revoke: Whole<port.RevokeCall, port.RevokeReply> = change((s, { id }) => {
   const ticket = drop(s, id);
   if (ticket !== undefined) {
     remember(s, id, 0, ticket.expiresAt);
@@ -84,19 +94,16 @@ const CHANGE_LIFE_MS = 60_000;
 function store(s: Semaphore, limit: number | undefined): void {
   s.stored = limit;
   s.other = undefined;
-  s.limit = limit ?? (s.configured || s.own);
+  s.limit = limit ?? s.own;
 }
 
-export const setLimit: Whole<port.SetLimitCall, port.SetLimitReply> = whole((s, call) => {
+export const setLimit: Whole<port.SetLimitCall, port.SetLimitReply> = change((s, call) => {
   const late = isLate(s, call);
   if (!late) store(s, call.newLimit);
-  // An operator may know the stored limit alone: it says nothing of the limit that others are made
-  // with.
-  s.own = s.configured || s.own;
   return { late };
 });
 
-export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = whole((s, call) => {
+export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = change((s, call) => {
   const { delta } = call;
   // A ticket may have the id of a change.
   const id = `change ${call.id}`;
@@ -107,12 +114,11 @@ export const addPermits: Whole<port.AddPermitsCall, port.AddPermitsReply> = whol
     store(s, limit);
     remember(s, id, limit, s.now + CHANGE_LIFE_MS);
   }
-  s.own = s.configured || s.own;
   if (late) return { limit: undefined, late };
   return refused ? { limit: before, refused } : { limit };
 });
 
-export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, call) => {
+export const setRate: Whole<port.SetRateCall, port.SetRateReply> = change((s, call) => {
   if (isLate(s, call)) return { late: true };
   const { budget = RATE, newRate } = call;
   const full = budget === RATE || newRate === undefined ? [] : budgetsCounted(s);
@@ -121,7 +127,7 @@ export const setRate: Whole<port.SetRateCall, port.SetRateReply> = whole((s, cal
   return {};
 });
 
-export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = whole((s, call) => {
+export const setGroupLimit: Whole<port.SetGroupLimitCall, port.SetRateReply> = change((s, call) => {
   if (isLate(s, call)) return { late: true };
   useCap(s, call.newGroupLimit ?? Infinity, Infinity);
   return {};

@@ -25,12 +25,15 @@ export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = 
   },
 };
 
+/** As `set-rate.lua` has no rate: it holds no request back. */
+const NO_RATE = { permits: 0, per: 0.001, burst: 0 };
+
 export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
   script: script('set-rate'),
   shared: ({ limit, newRate, budget }) => [
     String(limit),
     budget === undefined ? 'rate' : `budget:${budget}`,
-    newRate === undefined ? 'none' : rateText(newRate),
+    rateText(newRate ?? NO_RATE),
   ],
   argument: ({ notAfter }) => latestText(notAfter),
   read: ({ body, ...common }) => {
@@ -41,7 +44,7 @@ export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
 
 export const setGroupLimit: Operation<port.SetGroupLimitCall, port.SetRateReply> = {
   script: setRate.script,
-  shared: ({ limit, newGroupLimit }) => [String(limit), 'cap', String(newGroupLimit ?? 'none')],
+  shared: ({ limit, newGroupLimit }) => [String(limit), 'cap', String(newGroupLimit ?? 0)],
   argument: ({ notAfter }) => latestText(notAfter),
   read: ({ body, ...common }) => ({ ...common, late: body === 'l' }),
 };
@@ -61,8 +64,8 @@ export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
 
 export const revoke: Operation<port.RevokeCall, port.RevokeReply> = {
   script: script('revoke'),
-  shared: ({ limit }) => [String(limit)],
-  argument: ({ id }) => id,
+  shared: ({ limit, id }) => [String(limit), id, ''],
+  argument: () => '',
   read: ({ body, ...common }) =>
     body.length === 1 ? { ...common, revoked: body === '1' } : undefined,
 };

@@ -31,8 +31,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   MAX_FREE_SLOTS: protocol.MAX_FREE_SLOTS,
   MOST_BUDGETS: protocol.MOST_BUDGETS,
   LAYOUT: 3,
-  /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
-  NEVER: 9e15,
+  NEVER: protocol.NEVER_US,
   /** The tag of a flow whose group is at the cap. */
   AT_CAP: '1000000000000000000',
   /** Tickets that live longer may outlive the keys, unless these are renewed at once. */

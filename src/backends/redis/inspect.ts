@@ -134,14 +134,8 @@ function rulesOf(state: string, now: number, own: port.InspectCall) {
 
 /** `permits,until`, see `caps.lua`. */
 function capOf(text: string, now: number, own: port.InspectCall): number | undefined {
-  const [permits, until = ''] = text.split(',');
-  if (until === 'none') return undefined;
-  return text === '' || endOf(until) <= now ? own.groupLimit : Number(permits);
-}
-
-/** Until when a rule counts: `Infinity` for a stored rule. */
-function endOf(until: string): number {
-  return /^\d+$/.test(until) ? Number(until) : Infinity;
+  const [permits, until = 0] = text.split(',').map(Number);
+  return until <= now ? own.groupLimit : permits || undefined;
 }
 
 /** The rate and the budgets. */
@@ -151,12 +145,12 @@ function metersOf(state: string): gcra.KnownMeter[] {
 }
 
 /** `permits,period,burst,until,tat,granted,ahead`, see `gcra.lua`. Debts can take centuries. */
-const METER = /^(\d{1,16}),(\d{1,16}),(\d{1,16}),(none|\d{0,16}),(\d{1,19}),(\d{1,16}),(\d{1,19})$/;
+const METER = /^(\d{1,16}),(\d{1,16}),(\d{1,16}),(\d{1,16}),(\d{1,19}),(\d{1,16}),(\d{1,19})$/;
 
 function meterOf(text: string): Omit<gcra.KnownMeter, 'name'> {
-  const [, permits, period, burst, until = '', tat, granted, ahead] = METER.exec(text) ?? [];
+  const [, permits, period, burst, until, tat, granted, ahead] = METER.exec(text) ?? [];
   if (ahead === undefined) throw new UnexpectedReplyError('inspect', text);
   const rate = { permits: Number(permits), per: Number(period) / 1000, burst: Number(burst) };
   const used = { tat: Number(tat), granted: Number(granted), ahead: Number(ahead) };
-  return { rate: until === 'none' ? undefined : rate, until: endOf(until), ...used };
+  return { rate: permits === '0' ? undefined : rate, until: Number(until), ...used };
 }

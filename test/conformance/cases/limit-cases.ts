@@ -39,13 +39,16 @@ export const limitCases = caseGroup('a live limit', ['operator calls'], (it) => 
     const waiting = there.acquire();
     await scope.untilWaiting(1);
     await here.setLimit(undefined);
-    expect(await waiting).to.include({ slot: 1 });
+    const granted = await waiting;
+    expect(granted.slot).to.equal(1);
     expect(await here.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 2 });
     expect(await there.tryAcquire()).to.equal(null);
     expect([here.limit, there.limit]).to.deep.equal([2, 2]);
     // An operator knows the stored limit alone, and calls with it.
     await here.setLimit(7);
-    await scope.elsewhere({ limit: 7 }).setLimit(undefined);
+    const operator = scope.elsewhere({ limit: 7 });
+    expect(await operator.revoke(granted.id)).to.equal(true);
+    await operator.setLimit(undefined);
     expect(await there.inspect()).to.include({ limit: 2, limitFrom: 'caller' });
     expect(heard).to.not.include('LIMIT_MISMATCH');
     expect(await here.addPermits(1), 'from its own limit again').to.equal(3);

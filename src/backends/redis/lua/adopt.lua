@@ -15,15 +15,12 @@
 --       when late
 -- Cost  O(log n), and that for each expired ticket and grant
 
--- include: time semaphore close
+-- include: change
 local tickets, info, new_id, verdict = KEYS[1], KEYS[2], ARGV[6], ''
-local late, origin = ARGV[5] ~= '' and now_text > ARGV[5], string.match(new_id, '~.*$')
+local origin = string.match(new_id, '~.*$')
 local id = redis.call('HGET', info, origin) or string.sub(origin, 2)
-local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 local slots, token, terms = string.match(redis.call('HGET', info, id) or '', '^(%S+) (%S+) %S*(.*)$')
-if late then
-  verdict = LATE
-elseif slots then
+if slots then
   if id ~= new_id then
     redis.call('ZREM', tickets, id)
     redis.call('HDEL', info, id)

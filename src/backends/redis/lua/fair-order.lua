@@ -99,20 +99,17 @@ local function leave_flow(s, r, is_granted)
   end
 end
 
--- The first head of a priority, unless all groups are at the cap.
-local function first_head(s, priority)
-  local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
-  local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
-  s.is_torn = s.is_torn or not r or r.head ~= found[1]
-  return not s.is_torn and found[2] + 0 < AT_CAP and r or nil
-end
-
--- The next request, if any has its turn.
+-- The next request, if any has its turn: the first head of the highest priority in which not all
+-- groups are at the cap.
 local function next_request(s)
   for priority = 9, 0, -1 do
-    local r = s.times[priority] and first_head(s, priority)
-    if r or s.is_torn then
-      return r
+    if s.times[priority] then
+      local found = redis.call('ZRANGE', heads_of(s, priority), '0', '0', 'WITHSCORES')
+      local r = first_of(s, flow_of(s, priority, string.match(found[1] or ' ', ' (.*)$')))
+      s.is_torn = s.is_torn or not r or r.head ~= found[1]
+      if s.is_torn or found[2] + 0 < AT_CAP then
+        return not s.is_torn and r or nil
+      end
     end
   end
   return not next(s.times) and first_of(s, s.queue) or nil

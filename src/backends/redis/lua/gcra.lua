@@ -4,27 +4,22 @@
 -- and with each unit that a request costs of a budget. It never moves back: a meter has a time of
 -- its own, which goes ahead of the server's time by what is given back.
 --
--- The state has of each meter 'amount,period,burst,until,tat,granted,ahead'. until is empty if the
--- terms are stored, 'none' if setRate(undefined) is stored, else from then on callers that name no
--- terms are free of them. granted is when the last permit was granted, or the terms changed. ahead
--- is by how much the meter's time is ahead. All in microseconds.
+-- The state has of each meter 'amount,period,burst,until,tat,granted,ahead'. The amount 0 holds no
+-- request back, whatever callers name. until is NEVER if the terms are stored, else from then on
+-- callers that name no terms are free of them. granted is when the last permit was granted, or the
+-- terms changed. ahead is by how much the meter's time is ahead. All in microseconds.
 --
 -- `s` has `now`, the `meters` by the names of budgets (the rate has ''), the cap, see caps.lua, and
 -- `ends`, the latest time that a meter has reached.
-
--- Whether a rule counts. 'none' holds no request back, whatever callers name.
-local function is_on(till, now)
-  return till == '' or (tonumber(till) or 0) > now
-end
 
 -- If the clock was set back, the meter's time continues from the last grant: the wait is as long as
 -- it was then.
 local function meter_of(text, now)
   local terms, amount, period, burst, till, tat, granted, ahead =
-    string.match(text, '^((%d+),(%d+),(%d+)),(%w*),(%d+),(%d+),(%d+)$')
+    string.match(text, '^((%d+),(%d+),(%d+)),(%d+),(%d+),(%d+),(%d+)$')
   return {
     text = terms, till = till, period = period + 0, interval = period / amount, burst = burst + 0, tat = tat + 0,
-    granted = math.min(granted + 0, now), time = math.max(granted + 0, now) + ahead, is_on = is_on(till, now),
+    granted = math.min(granted + 0, now), time = math.max(granted + 0, now) + ahead, is_on = amount ~= '0' and till + 0 > now,
   }
 end
 
@@ -35,13 +30,13 @@ local function read_rules(s, words, held)
   s.meters = {}
   for name, text in string.gmatch(words, ' [rb]%l+:([^,]*),(%S+)') do
     local m = meter_of(text, s.now)
-    s.meters[name] = (m.is_on or m.till == 'none' or m.tat > m.time or held > 0) and m or nil
+    s.meters[name] = (m.till + 0 > s.now or m.tat > m.time or held > 0) and m or nil
   end
   -- A pattern would cost more on its way there.
   local at = string.find(words, ' cap:', 1, true)
-  local cap, till = string.match(words, '^ cap:(%d+),(%w*)', at or #words + 1)
-  s.cap, s.cap_till = till ~= 'none' and tonumber(cap), till
-  s.cap_is_over = s.cap and not is_on(till, s.now)
+  local cap, till = string.match(words, '^ cap:(%d+),(%d+)', at or #words + 1)
+  s.cap, s.cap_till = cap ~= '0' and tonumber(cap), till
+  s.cap_is_over = s.cap and till + 0 <= s.now
 end
 
 local function rules_text(s)

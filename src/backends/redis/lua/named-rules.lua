@@ -3,7 +3,7 @@
 -- Whether a rule need not be written: another is stored, or the caller named the same a short while
 -- ago.
 local function is_fresh(is_same, till, life, now)
-  return not tonumber(till) or is_same and till - now >= life / 2
+  return till == 'NEVER' or is_same and till - now >= life / 2
 end
 
 -- Of 'cap;name,terms;…' what must be written: terms by the names of meters, and a cap.

@@ -2,16 +2,17 @@
 --
 -- 1. Permits are counted by the ids of tickets that have not expired.
 -- 2. The records of the tickets that expire last give the newest tokens.
--- 3. All requests are counted; if a client has died, each is counted by its lease.
+-- 3. Requests are counted by the leases of their clients.
 -- 4. A semaphore that cannot be read fails no other.
--- 5. It ends after some thousand tickets: the caller asks again for the semaphores that are left.
+-- 5. It ends after some thousand tickets and requests: the caller asks again for the semaphores
+--    that are left.
 --
 -- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none
 -- Reply 'now|semaphore|…', a semaphore being 'held waiting arrival tokens state', or '!why' where
 --       it cannot be read. arrival: of the first that waits, or 0. tokens: of the 32 tickets at
 --       most that expire last, with commas between. state: see close.lua
--- Cost  O(log n + tickets + flows), and with a dead process or a parked request O(waiting requests)
+-- Cost  O(tickets + waiting requests)
 
 -- include: time keys records
 local looked = 0
@@ -31,37 +32,26 @@ local function held_by(tickets, info)
   return held, table.concat(tokens, ',')
 end
 
--- How many requests wait, and the arrival of the first, which is the head of its flow. If a client
--- may have died or a request waits aside, how many of living clients, and the arrival of the first.
-local function waiting_in(tickets, state)
-  local requests, clients = key_of(tickets, 'requests'), key_of(tickets, 'clients')
-  local waiting, first = redis.call('HLEN', requests), redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '0', 'WITHSCORES')[2]
-  for priority in string.gmatch(state, ' (%d):') do
-    for _, head in ipairs(redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '-1')) do
-      local arrival = string.match(head, '^%d+')
-      first = first and first < arrival and first or arrival
-    end
+-- How many requests of living clients wait, and the arrival of the first.
+local function waiting_in(tickets)
+  local records, lives, waiting, earliest = redis.call('HGETALL', key_of(tickets, 'requests')), {}, 0, nil
+  for _, client in ipairs(redis.call('ZRANGEBYSCORE', key_of(tickets, 'clients'), '(' .. now_text, '+inf')) do
+    lives[client] = true
   end
-  local is_parked = string.find(state, ' parked', 1, true)
-  if waiting == 0 or first and not is_parked and redis.call('ZCOUNT', clients, '-inf', now_text) == 0 then
-    return waiting, first or '0'
-  end
-  local records, living, earliest = redis.call('HGETALL', requests), 0, '0'
   looked = looked + #records / 2
   for i = 1, #records, 2 do
-    local lease = redis.call('ZSCORE', clients, string.match(records[i], '^[^.]+'))
     local arrival = string.match(records[i + 1], '^%d+')
-    if lease and lease + 0 > now_text + 0 then
-      living, earliest = living + 1, earliest ~= '0' and earliest < arrival and earliest or arrival
+    if lives[string.match(records[i], '^[^.]+')] then
+      waiting, earliest = waiting + 1, earliest and earliest < arrival and earliest or arrival
     end
   end
-  return living, earliest
+  return waiting, earliest or '0'
 end
 
 local function summary(tickets, info)
   local state = redis.call('HGET', info, 'state') or ''
   local held, tokens = held_by(tickets, info)
-  return string.format('%d %d %d ', held, waiting_in(tickets, state)) .. tokens .. ' ' .. state
+  return string.format('%d %d %d ', held, waiting_in(tickets)) .. tokens .. ' ' .. state
 end
 
 local parts = { now_text }

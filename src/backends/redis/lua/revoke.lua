@@ -7,14 +7,13 @@
 -- 4. The queue is served.
 --
 -- KEYS  tickets, info, see semaphore.lua
--- ARGV  1 the caller's inbox channel   2 limit   3 id
+-- ARGV  1 the caller's inbox channel   2 limit   3 id   4 and 5 ''
 -- Reply see close.lua. The verdict is 1 if the ticket is revoked, now or before, 0 if there is no
 --       ticket
 -- Cost  O(log n) for each expired ticket and grant
 
--- include: time semaphore close
+-- include: change
 local tickets, id, revoked = KEYS[1], ARGV[3], key_of(KEYS[1], 'revoked:' .. ARGV[3])
-local s = open(tickets, KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
 local expiry = redis.call('ZSCORE', tickets, id)
 local _, dropped = drop(s, { id })
 if dropped > 0 then

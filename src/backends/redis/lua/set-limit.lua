@@ -16,35 +16,23 @@
 -- Cost  O(log n) for each expired ticket and grant; O(waiting requests) if the limit has grown for
 --       requests that waited aside
 
--- include: time semaphore close
+-- include: change
 local limit, id, verdict = ARGV[3], ARGV[4], ''
-local change, late = key_of(KEYS[1], 'change:' .. id), ARGV[5] ~= '' and now_text > ARGV[5]
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
-
--- The limit to store, or nil, and the verdict.
-local function change_by(delta)
-  local made, sum = redis.call('ZRANGEBYSCORE', change, '(' .. now_text, '+inf')[1], s.limit + delta
+if id ~= '' then
+  local change, sum = key_of(KEYS[1], 'change:' .. id), s.limit + limit
+  local made = redis.call('ZRANGEBYSCORE', change, '(' .. now_text, '+inf')[1]
   if made then
-    return nil, made
+    limit, verdict = nil, made
   elseif sum < 0 or sum > 9007199254740991 then
-    return nil, REFUSED .. text_of(s.limit)
+    limit, verdict = nil, REFUSED .. text_of(s.limit)
+  else
+    limit, verdict = text_of(sum), text_of(sum)
+    redis.call('ZADD', change, text_of(s.now + 60000000), limit)
+    redis.call('PEXPIRE', change, '120000')
   end
-  redis.call('ZADD', change, text_of(s.now + 60000000), text_of(sum))
-  redis.call('PEXPIRE', change, '120000')
-  return text_of(sum), text_of(sum)
-end
-
-if late then
-  limit, verdict = nil, LATE
-elseif id ~= '' then
-  limit, verdict = change_by(limit)
 end
 if limit then
   s.stored = limit == 'none' and '' or limit
-  s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
-  s.told = ''
+  s.limit, s.told = (s.stored == '' and s.own or s.stored) + 0, ''
 end
--- An operator may know the stored limit alone: its call says nothing of the limit that others are
--- made with.
-s.own = s.configured == '' and s.own or s.configured
 return now_text .. '|' .. close(s, verdict)

@@ -2,7 +2,7 @@
 -- the permits that it allows.
 --
 -- 1. Units that were used under the terms before stay used.
--- 2. 'none' holds no request back, whatever callers name.
+-- 2. The amount 0, and the cap 0, hold no request back, whatever callers name.
 -- 3. It counts until another is stored.
 -- 4. The queue is served under it.
 -- 5. A second run changes nothing.
@@ -10,28 +10,25 @@
 --
 -- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 'rate', 'cap', or 'budget:' and its name
---       4 the new terms, see gcra.lua and caps.lua, or 'none'   5 not after (microseconds, or '')
+--       4 the new terms, see gcra.lua and caps.lua; '0,1,0' for no rate or budget, '0' for no cap
+--       5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; x and the budgets that count, 'xa,b,c,d',
 --       if another was refused; else ''
 -- Cost  O(log n) for each expired ticket and grant; of a first cap, or none, O(tickets), and
 --       of a higher cap O(waiting requests)
 
--- include: time semaphore rate close
-local what, terms, late = ARGV[3], ARGV[4], ARGV[5] ~= '' and now_text > ARGV[5]
-local budget, till, full = string.match(what, '^budget:(.*)$'), terms == 'none' and terms or '', nil
-local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] })
-if not late and what == 'cap' then
-  use_cap(s, tonumber(terms), till)
-elseif not late then
-  -- The names of the budgets that count.
-  local names, known = {}, s.meters[budget]
-  for name, m in pairs(s.meters) do
-    names[#names + 1] = m.is_on and name ~= '' and name or nil
-  end
-  table.sort(names)
-  full = #names >= MOST_BUDGETS and budget and terms ~= 'none' and not (known and known.is_on) and table.concat(names, ',')
-  if not full then
-    use_terms(s, budget or '', terms, till)
-  end
+-- include: change rate
+local what, terms, budget = ARGV[3], ARGV[4], string.match(ARGV[3], '^budget:(.*)$')
+-- The names of the budgets that count.
+local names, known = {}, s.meters[budget]
+for name, m in pairs(s.meters) do
+  names[#names + 1] = m.is_on and name ~= '' and name or nil
 end
-return now_text .. '|' .. close(s, late and LATE or full and REFUSED .. full or '')
+local is_full = #names >= MOST_BUDGETS and budget and terms ~= '0,1,0' and not (known and known.is_on)
+if what == 'cap' then
+  use_cap(s, terms ~= '0' and tonumber(terms), 'NEVER')
+elseif not is_full then
+  use_terms(s, budget or '', terms, 'NEVER')
+end
+table.sort(names)
+return now_text .. '|' .. close(s, is_full and REFUSED .. table.concat(names, ',') or '')
