@@ -42,10 +42,10 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
--- Frees a slot while no request waits. Gives the slot from which on none is in use then: if the
--- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
+-- Frees a slot while no request waits. Gives a slot from which on none is in use then: if slots
+-- below are free as well, they stay in `slots` until no permit is held, or the slow path comes.
 local function free_slot(tickets, id, slot, held, top)
-  local slots, sunk = key_of(tickets, 'slots'), 0
+  local slots = key_of(tickets, 'slots')
   -- First: while a cluster moves the keys, a call of a key that is not there ends the script. The
   -- slow path makes a lost key again.
   local is_there = redis.call('EXISTS', slots) == 1
@@ -54,18 +54,14 @@ local function free_slot(tickets, id, slot, held, top)
   elseif held == 1 then
     redis.call('DEL', slots)
     return 0
-  elseif slot + 1 == top then
-    repeat
-      top, sunk = slot - sunk, sunk + 1
-      local below = string.format('%d', top - 1)
-    until sunk > 100 or redis.call('ZRANGE', slots, '-1', '-1')[1] ~= below or redis.call('ZREM', slots, below) == 0
+  elseif slot + 1 < top then
+    redis.call('ZADD', slots, slot, string.format('%d', slot))
+    if held == top then
+      redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
+    end
     return top
   end
-  redis.call('ZADD', slots, slot, string.format('%d', slot))
-  if held == top then
-    redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
-  end
-  return top
+  return slot
 end
 
 -- No request waits, and the ticket leaves its slot to the next. `more`: the words of the state: at
