@@ -28,13 +28,13 @@ end
 -- Permits for a list of ids are free, and nothing else is in use. Nil if an id is known.
 local function grant_many(tickets, info, list, run, token, held)
   local ids, adds, fields, expires = cjson.decode(list), {}, {}, string.format('%d', run.now + run.ttl)
-  local total, record = #ids, '%d %d ' .. string.gsub(run.label, '%%', '%%%%')
+  local total, last, record = #ids, token - 1, '%d %d ' .. string.gsub(run.label, '%%', '%%%%')
   if total < 1 or total > run.limit - held then
     return nil
   end
   for i = 1, total do
     adds[2 * i - 1], adds[2 * i] = expires, ids[i]
-    fields[2 * i - 1], fields[2 * i] = ids[i], string.format(record, held + i - 1, token + i - 1)
+    fields[2 * i - 1], fields[2 * i] = ids[i], string.format(record, held + i - 1, last + i)
   end
   if redis.call('ZADD', tickets, unpack(adds)) < total then
     -- Some are known already. The others wait for the slow path.
@@ -43,7 +43,7 @@ local function grant_many(tickets, info, list, run, token, held)
     end
     return nil
   end
-  redis.call('HSET', info, 'state', string.format('%d ', token + total - 1) .. run.limit, unpack(fields))
+  redis.call('HSET', info, 'state', string.format('%d ', last + total) .. run.limit, unpack(fields))
   return string.format('*%d %d ', total, held) .. token
 end
 
