@@ -40,8 +40,8 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
--- Frees a slot while no request waits. Gives a slot from which on none is in use then: if slots
--- below are free as well, they stay in `slots` until no permit is held, or the slow path comes.
+-- Frees a slot while no request waits. Gives a slot from which on none is in use then: if the
+-- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
 local function free_slot(tickets, id, slot, held, top)
   local slots = key_of(tickets, 'slots')
   -- First: while a cluster moves the keys, a call of a key that is not there ends the script. The
@@ -57,6 +57,10 @@ local function free_slot(tickets, id, slot, held, top)
       redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
     end
     return top
+  end
+  local least = slot - 100
+  while slot > least and redis.call('ZREM', slots, string.format('%d', slot - 1)) == 1 do
+    slot = slot - 1
   end
   return slot
 end
