@@ -68,12 +68,10 @@ while args[at] do
     local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, nil, 0, ''
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
-    if late or ttl > LONG_TTL_US then
-      token = nil
-    elseif looks or not known then
-      token, held, more = read_usual(tickets, info, limit, now_text, period)
-    else
+    if known and not looks and not late then
       token, held = known[key], known[key + 1]
+    elseif not late and ttl <= LONG_TTL_US then
+      token, held, more = read_usual(tickets, info, limit, now_text, period)
     end
     local is_free = token and more == '' and (held < 1 or held < limit + 0)
     if looks then
@@ -93,7 +91,8 @@ while args[at] do
     if not reply then
       -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
       -- twice.
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late, is_trial = looks }
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late,
+        is_trial = looks }
       other = other or other_paths()
       reply = other(tickets, info, known and '?' .. text or text, run, token, held, more)
       if not reply then
