@@ -11,13 +11,11 @@ end
 
 local function grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
   local r, rules = read_request(text)
-  local top, words = string.match(more, '^( top:%d+)(.*)$')
-  words = words or more
-  if not string.find(r.id, '^[^.%[]+%.[^.]+$') or held >= run.limit + 0 or string.find(words, '^ [qhs]') then
+  if not string.find(r.id, '^[^.%[]+%.[^.]+$') or held >= run.limit + 0 or string.find(more, '^ [qhs]') then
     return nil
   end
   local s = { now = run.now + 0, groups = key_of(tickets, 'groups') }
-  read_rules(s, words, held)
+  read_rules(s, more, held)
   local named, cap = rules_to_write(s, rules)
   if next(named) or cap or s.cap_is_over or pay_time(s, r) > s.now or not has_room(s, r)
     or s.cap and held > 0 and redis.call('EXISTS', s.groups) == 0 then
@@ -26,7 +24,7 @@ local function grant_under_rules(tickets, info, text, run, token, held, more, gr
   local label = run.label .. charge(s, r)
   -- The keys must outlive their meters: each 2.8 hours the slow path renews their expiry.
   local is_long = (s.ends or 0) - s.now >= LONG_TTL_US
-  local ticket = not is_long and grant_one(tickets, info, r.id, run, token, held, top, label, rules_text(s))
+  local ticket = not is_long and grant_one(tickets, info, r.id, run, token, held, label, more, rules_text(s))
   if ticket and s.cap then
     count_group(s.groups, r.group, '1')
     if held == 0 then

@@ -5,14 +5,14 @@
 -- on demand: rules_or_slow = acquire-under-rules
 
 -- All permits are held, by tickets of one each. Nil if a key was lost or the id is known.
-local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
+local function queue_one(tickets, info, id, run, arrival, waits)
   local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
   if waits and redis.call('EXISTS', queue, requests, clients) < 3
     or redis.call('HEXISTS', info, id) == 1
-    or redis.call('HSETNX', requests, id, arrival .. ' ' .. ttl .. ' ' .. label) == 0 then
+    or redis.call('HSETNX', requests, id, arrival .. ' ' .. run.life .. ' ' .. run.label) == 0 then
     return nil
   end
-  redis.call('HSET', info, 'state', arrival .. ' ' .. limit .. ' queue')
+  redis.call('HSET', info, 'state', arrival .. ' ' .. run.limit .. ' queue')
   redis.call('ZADD', queue, arrival, id)
   redis.call('ZADD', clients, string.format('%d', now_text + WAITER_LEASE_US), string.sub(id, 1, string.find(id, '.', 1, true) - 1))
   if not waits then
@@ -25,38 +25,32 @@ local function queue_one(tickets, info, id, arrival, waits, limit, ttl, label)
   return QUEUED .. arrival .. '///' .. (expiry > now_text and expiry or string.format('%d', expiry))
 end
 
--- Permits for many are free.
-local function grant_many(tickets, info, ids, run, token, held)
-  local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
-  -- Tokens are written as a common start and six digits: printing a whole token takes as long as a
-  -- Redis call.
-  local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
-  if digits + total > 1000000 then
+-- Permits for a list of ids are free, and nothing else is in use. Nil if an id is known.
+local function grant_many(tickets, info, list, run, token, held)
+  local ids, adds, fields, expires = cjson.decode(list), {}, {}, string.format('%d', run.now + run.ttl)
+  local total, last, record = #ids, token - 1, '%d %d ' .. string.gsub(run.label, '%%', '%%%%')
+  if total < 1 or total > run.limit - held then
     return nil
   end
-  local record = '%d ' .. start .. '%06d ' .. string.gsub(run.label, '%%', '%%%%')
   for i = 1, total do
-    local k = 2 * i
-    adds[k - 1], adds[k] = expires, ids[i]
-    fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
+    adds[2 * i - 1], adds[2 * i] = expires, ids[i]
+    fields[2 * i - 1], fields[2 * i] = ids[i], string.format(record, held + i - 1, last + i)
   end
   if redis.call('ZADD', tickets, unpack(adds)) < total then
     -- Some are known already. The others wait for the slow path.
-    local records = redis.call('HMGET', info, unpack(ids))
-    for i = 1, total do
-      redis.call('ZREM', tickets, not records[i] and ids[i] or '')
+    for i, record in ipairs(redis.call('HMGET', info, unpack(ids))) do
+      redis.call('ZREM', tickets, record and '' or ids[i])
     end
     return nil
   end
-  fields[2 * total + 1] = 'state'
-  fields[2 * total + 2] = string.format('%s%06d ', start, digits + total - 1) .. run.limit
-  redis.call('HSET', info, unpack(fields))
+  redis.call('HSET', info, 'state', string.format('%d ', last + total) .. run.limit, unpack(fields))
   return string.format('*%d %d ', total, held) .. token
 end
 
--- A permit is free. `top`: nil, or ' top:' and the slot from which on none is in use; `label`: with
--- the group and the charges; `rules`: the state behind `top`.
-local function grant_one(tickets, info, id, run, token, held, top, label, rules)
+-- A permit is free. `label`: with the group and the charges; `rules`: what `more` has of them now.
+-- Nil if the id is known, or a range of slots is free.
+local function grant_one(tickets, info, id, run, token, held, label, more, rules)
+  local top = string.match(more, '^ top:%d+')
   local slots, expires = top and key_of(tickets, 'slots'), string.format('%d', run.now + run.ttl)
   local slot = not top and string.format('%d', math.max(held, 0)) or redis.call('ZRANGE', slots, '0', '0')[1]
   if not slot or string.find(slot, '-', 1, true) or redis.call('ZADD', tickets, expires, id) == 0 then
@@ -78,42 +72,32 @@ local function grant_one(tickets, info, id, run, token, held, top, label, rules)
   return ticket
 end
 
--- Permits are free, and nothing but 'top' is in use besides.
-local function grant_free(tickets, info, text, run, token, held, top)
-  local first, ids = string.byte(text), {}
+-- Neither a rate nor budgets nor a cap are in use.
+local function without_rules(tickets, info, text, run, token, held, more)
+  local first, is_free = string.byte(text), held < run.limit + 0
   if first == LIST then
-    ids = not top and held >= 0 and not string.find(text, '|', 1, true) and cjson.decode(text) or ids
-    return ids[1] and #ids <= run.limit - held and grant_many(tickets, info, ids, run, token, held)
+    return more == '' and held >= 0 and not string.find(text, '|', 1, true) and grant_many(tickets, info, text, run, token, held)
+  elseif first == ORDERED then
+    return nil
+  elseif is_free and (more == '' or string.find(more, '^ top:%d+$')) then
+    return grant_one(tickets, info, first == TRY and string.sub(text, 2) or text, run, token, held, run.label, more, '')
+  elseif not is_free and first ~= TRY and (more == '' or more == ' queue') then
+    return queue_one(tickets, info, text, run, token, more ~= '')
   end
-  local id = first == TRY and string.sub(text, 2) or text
-  return first ~= ORDERED and grant_one(tickets, info, id, run, token, held, top, run.label, '')
 end
 
 -- Made once, for all semaphores of a call.
 local slow_path, grant_under_rules, slow
 
 -- `token`: nil if the slow path must grant the permit; `more`: the state behind the limit.
-local function acquire_usual(tickets, info, text, token, held, more, limit, life, label, late, inbox, is_trial)
-  local is_free, first, reply = token and (held < 1 or held < limit + 0), string.byte(text), nil
-  if token and not is_free and first ~= TRY and first ~= ORDERED and first ~= LIST and (not more or more == ' queue') then
-    reply = queue_one(tickets, info, text, token, more, limit, life, label)
+local function acquire_usual(tickets, info, text, run, token, held, more)
+  local reply = token and without_rules(tickets, info, text, run, token, held, more)
+  if not reply and not slow_path then
+    slow_path, grant_under_rules = rules_or_slow()
   end
-  if not reply then
-    local run = { inbox = inbox, now = now_text, limit = limit, ttl = life + 0, life = life, label = label, late = late }
-    run.is_trial = is_trial
-    if is_free and (not more or string.find(more, '^ top:%d+$')) then
-      reply = grant_free(tickets, info, text, run, token, held, more)
-    end
-    if not reply then
-      if not slow_path then
-        slow_path, grant_under_rules = rules_or_slow()
-      end
-      reply = token and grant_under_rules(tickets, info, text, run, token, held, more or '', grant_one)
-      slow = slow or not reply and slow_path()
-      reply = reply or slow(tickets, info, text, run)
-    end
-  end
-  return reply
+  reply = reply or token and grant_under_rules(tickets, info, text, run, token, held, more, grant_one)
+  slow = slow or not reply and slow_path()
+  return reply or slow(tickets, info, text, run)
 end
 
 return acquire_usual

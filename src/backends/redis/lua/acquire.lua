@@ -33,17 +33,16 @@
 -- on demand: other_paths = acquire-usual
 local call = redis.call
 -- The next token or arrival, the number of tickets (-1: a new name), and the other words of the
--- state, such as ' queue' or ' top:7'. Nil if a ticket has expired or a key is lost.
+-- state, such as ' queue' or ' top:7', or ''. Nil if a ticket has expired or a key is lost.
 local function read_usual(tickets, info, limit, now_text, period)
-  local state, held, more = call('HGET', info, 'state'), call('ZCARD', tickets) - 1, nil
+  local state, held = call('HGET', info, 'state'), call('ZCARD', tickets) - 1
   if not state then
     local base = string.sub(tickets, 1, -8)
-    return held == -1 and call('EXISTS', info, base .. 'requests', base .. 'slots') == 0 and now_text or nil, held
+    return held == -1 and call('EXISTS', info, base .. 'requests', base .. 'slots') == 0 and now_text or nil, held, ''
   end
   local rest = string.sub(state, 18)
-  more = rest ~= limit and string.sub(rest, #limit + 1) or nil
-  local is_other = more and string.sub(rest, 1, #limit + 1) ~= limit .. ' '
-  if is_other or held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
+  local more = rest == limit and '' or string.find(rest, limit .. ' ', 1, true) == 1 and string.sub(rest, #limit + 1)
+  if not more or held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   end
   if state < now_text then
@@ -62,25 +61,22 @@ if looks then
 end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
-  local ttl, late, expires = life + 0, not looks and not_after ~= '' and now_text > not_after, nil
+  local ttl, late, expires, run = life + 0, not looks and not_after ~= '' and now_text > not_after, nil, nil
   local text = args[at + 4]
   at = at + 5
   repeat
-    local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, now_text, 0, nil
+    local key, first, reply, token, held, more = 2 * total + 1, not known and string.byte(text), nil, nil, 0, ''
     local tickets, info = keys[key], keys[key + 1]
     total = total + 1
-    if late or ttl > LONG_TTL_US then
-      token = nil
-    elseif looks or not known then
+    if known and not looks and not late then
+      token, held = known[key], known[key + 1]
+    elseif not late and ttl <= LONG_TTL_US then
       token, held, more = read_usual(tickets, info, limit, now_text, period)
-    elseif known[2 * total] then
-      token, held = known[2 * total - 1], known[2 * total]
     end
-    local is_free = token and not more and (held < 1 or held < limit + 0)
-    if looks and not (is_free and held == 0 and token == now_text) then
-      -- Nothing is kept of a semaphore without a ticket whose next token is now.
-      known[2 * total - 1], known[2 * total] = is_free and token, held or 0
-    elseif not looks and is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
+    local is_free = token and more == '' and (held < 1 or held < limit + 0)
+    if looks then
+      known[key], known[key + 1], reply, token = is_free and token, held, is_free and '', nil
+    elseif is_free and first ~= LIST and first ~= ORDERED and held >= 0 then
       -- Bytes cost less than a number.
       local slot = held == 0 and '0 ' or held < 10 and string.char(held + 48, SPACE) or string.format('%d ', held)
       local ticket = slot .. token
@@ -91,16 +87,14 @@ while args[at] do
         call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. limit)
         reply = ticket
       end
-      token = nil
     end
-    if looks and is_free then
-      reply = ''
-    elseif not reply then
+    if not reply then
       -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
       -- twice.
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late,
+        is_trial = looks }
       other = other or other_paths()
-      local asked, its_token = known and '?' .. text or text, not looks and token or nil
-      reply = other(tickets, info, asked, its_token, held, more, limit, life, label, late, inbox, looks)
+      reply = other(tickets, info, known and '?' .. text or text, run, token, held, more)
       if not reply then
         return now_text .. '|' .. string.format('%d', total)
       end

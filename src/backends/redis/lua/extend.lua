@@ -52,11 +52,9 @@ while ARGV[at] do
     local key, listed, tokens = 2 * total + 1, string.match(ARGV[at], '^(.*)|(.*)$')
     local tickets, info, ids = KEYS[key], KEYS[key + 1], cjson.decode(listed)
     tokens, total, at = cjson.decode(tokens), total + 1, at + 1
-    replies[total] = extend_plain(tickets, info, ids, tokens, run)
-    if not replies[total] then
-      slow = slow or slow_path()
-      replies[total] = slow(tickets, info, ids, tokens, run, has_token)
-    end
+    local reply = extend_plain(tickets, info, ids, tokens, run)
+    slow = slow or not reply and slow_path()
+    replies[total] = reply or slow(tickets, info, ids, tokens, run, has_token)
   end
   at = at + 1
 end

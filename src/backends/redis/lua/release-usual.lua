@@ -8,13 +8,11 @@ local function hand_over(tickets, info, id, limit, record, state)
   local slot, inbox = string.match(record, '^(%d+) '), ARGV[1]
   local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
   local heads = redis.call('ZRANGE', queue, '0', '1')
-  local head = heads[1]
-  local dot = head and string.find(head, '.', 1, true)
-  -- A second dot means many permits. A pattern would cost as much as a Redis call.
-  if not slot or not dot or string.find(head, '.', dot + 1, true) then
+  -- A second dot means many permits.
+  local head, client = heads[1], string.match(heads[1] or '', '^([^.]+)%.[^.]+$')
+  if not slot or not client then
     return nil
   end
-  local client = string.sub(head, 1, dot - 1)
   local lease = redis.call('ZSCORE', key_of(tickets, 'clients'), client) or 0
   -- Behind its arrival, of 16 digits.
   local life, label = string.match(redis.call('HGET', requests, head) or '', '^(%d+) (%S*)$', 18)
@@ -42,30 +40,29 @@ local function hand_over(tickets, info, id, limit, record, state)
   return '1'
 end
 
--- Frees a slot while no request waits. Gives the slot from which on none is in use then: if the
+-- Frees a slot while no request waits. Gives a slot from which on none is in use then: if the
 -- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
 local function free_slot(tickets, id, slot, held, top)
-  local slots, sunk = key_of(tickets, 'slots'), 0
+  local slots = key_of(tickets, 'slots')
   -- First: while a cluster moves the keys, a call of a key that is not there ends the script. The
   -- slow path makes a lost key again.
-  local is_there = redis.call('EXISTS', slots) == 1
-  if slot >= top or held < top and not is_there or redis.call('ZREM', tickets, id) == 0 then
+  if redis.call('EXISTS', slots) == 0 and held < top or slot >= top or redis.call('ZREM', tickets, id) == 0 then
     return nil
   elseif held == 1 then
     redis.call('DEL', slots)
     return 0
-  elseif slot + 1 == top then
-    repeat
-      top, sunk = slot - sunk, sunk + 1
-      local below = string.format('%d', top - 1)
-    until sunk > 100 or redis.call('ZRANGE', slots, '-1', '-1')[1] ~= below or redis.call('ZREM', slots, below) == 0
+  elseif slot + 1 < top then
+    redis.call('ZADD', slots, slot, string.format('%d', slot))
+    if held == top then
+      redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
+    end
     return top
   end
-  redis.call('ZADD', slots, slot, string.format('%d', slot))
-  if held == top then
-    redis.call('PEXPIRE', slots, 'KEYS_LIFE_MS')
+  local least = slot - 100
+  while slot > least and redis.call('ZREM', slots, string.format('%d', slot - 1)) == 1 do
+    slot = slot - 1
   end
-  return top
+  return slot
 end
 
 -- No request waits, and the ticket leaves its slot to the next. `more`: the words of the state: at
@@ -105,9 +102,8 @@ local function release_many(tickets, info, ids, limit)
       return nil
     end
   end
-  if redis.call('ZREM', tickets, unpack(ids)) == total and redis.call('HDEL', info, unpack(ids)) == total then
-    return string.rep('1', total)
-  end
+  local is_gone = redis.call('ZREM', tickets, unpack(ids)) == total and redis.call('HDEL', info, unpack(ids)) == total
+  return is_gone and string.rep('1', total)
 end
 
 -- Made once, for all semaphores of a call.
@@ -132,11 +128,8 @@ local function release_usual(tickets, info, id, limit, spent, held, state, recor
       reply = leave_slot(tickets, info, id, limit, more, held, state, record, spent)
     end
   end
-  if not reply then
-    slow = slow or slow_or_settle()()
-    reply = slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
-  end
-  return reply
+  slow = slow or not reply and slow_or_settle()()
+  return reply or slow(tickets, info, ids, { inbox = ARGV[1], now = now_text, limit = limit }, all_spent)
 end
 
 return release_usual

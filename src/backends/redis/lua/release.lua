@@ -24,22 +24,14 @@ local call = redis.call
 -- The usual case of one ticket. Else nil, and if the ticket is live and none has expired, the
 -- number of tickets, the state and the ticket's record.
 local function release_one(tickets, info, id, limit)
-  local held, state, record = call('ZCARD', tickets) - 1, nil, nil
-  if limit == '1' then
-    state = call('HGET', info, 'state')
-    if held == 1 and state and string.sub(state, 18) == '1' and call('HDEL', info, id) == 1 then
-      -- It is the only ticket. If it has expired, it goes as well.
-      local lived = call('ZREMRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER') == 1
-      if not lived then
-        call('ZREM', tickets, id)
-      end
-      return lived and '1' or '0'
-    end
-    record = state and call('HGET', info, id)
-  else
-    local found = call('HMGET', info, 'state', id)
-    state, record = found[1], found[2]
+  local held = call('ZCARD', tickets) - 1
+  if limit == '1' and held == 1 and string.sub(call('HGET', info, 'state') or '', 18) == '1' and call('HDEL', info, id) == 1 then
+    -- It is the only ticket. If it has expired, it goes as well.
+    local lived = call('ZREMRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER') == 1
+    return lived and '1' or call('ZREM', tickets, id) and '0'
   end
+  local found = call('HMGET', info, 'state', id)
+  local state, record = found[1], found[2]
   if not state or not record or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   end
