@@ -100,7 +100,7 @@ describeOnBoth('all tickets or none', (make) => {
     }
   });
 
-  it('serve the queue, also of their own client, by messages alone', async () => {
+  it('serve the queue by messages alone, also requests of the caller', async () => {
     for (const waiters of [['a.1'], ['b.1'], ['b.1', 'a.1'], ['a.1', 'b.1']]) {
       const one = make({ limit: 2 });
       const pushed: string[] = [];
