@@ -80,6 +80,19 @@ describeWithServer('the commands of a script', (server) => {
     });
   }
 
+  it('are few where it renews a ticket, queues a request, and hands the permit over', async () => {
+    const one = new RedisFixture(server(), { limit: 1, time: { now: 1_795_235_000_000 } });
+    await one.take('a.1');
+    await one.extend('a.1');
+    const calls = [() => one.extend('a.1'), () => one.acquire('b.1'), () => one.release('a.1')];
+    const commands: number[] = [];
+    for (const call of calls) {
+      one.pass(1);
+      commands.push(await one.commandsIn(call));
+    }
+    expect(commands).to.deep.equal([5, 12, 14]);
+  });
+
   for (const given of [undefined, ofGroup('g')]) {
     it(`are as many if hundreds ask for more than the limit, ${given ? 'in groups' : 'by arrival'}`, async () => {
       const one = new RedisFixture(server());

@@ -37,6 +37,15 @@ describeOnBoth('tickets', (make) => {
     expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [6]]);
   });
 
+  it('are the same for ids of a list that have a ticket already', async () => {
+    const one = make({ limit: 9 });
+    const first = granted((await one.acquire(ids('a', 2))).verdicts[1]);
+    const { verdicts } = await one.acquire(ids('a', 3, 2));
+    expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[1], [2], [3]]);
+    expect(granted(verdicts[0])).to.deep.equal(first);
+    expect(await one.holders()).to.have.members(ids('a', 4));
+  });
+
   it('are granted to thousands in one call, and pushed in messages of bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
