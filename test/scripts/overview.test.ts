@@ -35,6 +35,22 @@ describeWithServer('the overview', (server) => {
     expect(tokens).to.have.length(32);
     await one.redis.del(...keysOf(hurt), ...keysOf(text));
   });
+
+  it('ends early if there are many requests, and counts the requests of clients with a lease', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    const [first, other] = [one.key, { ...one.key, name: 'behind many requests' }];
+    await one.take('a.1');
+    for (const client of ['b', 'c'])
+      for (let from = 0; from < 3000; from += 1000) await one.acquire(ids(client, 1000, from));
+    expect(await one.backend.overview([first, other])).to.have.length(1);
+    expect(await one.backend.overview([other, first])).to.have.length(2);
+    expect(await one.overview()).to.include({ held: 1, waiting: 6000 });
+    await one.redis.zrem(one.keyOf('clients'), 'b');
+    expect(await one.overview()).to.include({ held: 1, waiting: 3000 });
+    await one.lose('clients');
+    expect(await one.overview()).to.include({ waiting: 0, oldestWait: undefined });
+    expect((await one.inspect()).waiting).to.equal(0);
+  });
 });
 
 describeOnBoth('the overview', (make) => {

@@ -73,15 +73,11 @@ describeWithCluster('a cluster', (cluster) => {
     const waiting = [acquire('a'), acquire()];
     await eventually(async () => (await semaphore.inspect()).waiting === 2);
     const master = await cluster().masterOf(semaphore.name);
-    const errors = async () => {
-      const stats = String(await master.command('INFO', 'errorstats'));
-      return Number(/errorstat_ERR:count=(\d+)/.exec(stats)?.[1] ?? 0);
-    };
     const end = await cluster().moveSlot(semaphore.name, (key) => key.endsWith(':flow:0:a'));
-    const before = await errors();
+    const before = await errorsOf(master);
     const released = Promise.all(held.slice(0, 2).map((handle) => handle.release()));
     // Among these the release has been refused, too.
-    await eventually(async () => (await errors()) > before + 10);
+    await eventually(async () => (await errorsOf(master)) > before + 10);
     await end();
     expect(await released).to.deep.equal([true, true]);
     const handles = [...held.slice(2), ...(await Promise.all(waiting))];
@@ -89,6 +85,30 @@ describeWithCluster('a cluster', (cluster) => {
     // A release that had ended in the middle would have been counted once for each try.
     expect(await semaphore.tryAcquire({ group: 'a' })).to.equal(null);
     expect((await semaphore.inspect()).held).to.equal(4);
+  });
+
+  const countTitle = 'counts the permits of a group right while it moves the counts';
+  itThroughBothClients(countTitle, connect, async (fixture) => {
+    // The counts move first, or last.
+    for (const isFirst of [true, false]) {
+      const semaphore = await fixture.semaphore(newName(), { limit: 9, groupLimit: 2 });
+      const acquire = (group: string) => semaphore.acquire({ timeout: 5000, group });
+      const [first, held] = [await acquire('b'), await acquire('a'), await acquire('a')];
+      // Free slots have a key now.
+      await first.release();
+      const masters = await cluster().masters();
+      const errors = async () => (await Promise.all(masters.map(errorsOf))).join();
+      const end = await cluster().moveSlot(semaphore.name, (key) => {
+        return key.endsWith(':groups') === isFirst;
+      });
+      const before = await errors();
+      const released = held.release();
+      await Promise.race([released, eventually(async () => (await errors()) !== before)]);
+      await end();
+      expect(await released).to.equal(true);
+      const taken = [1, 2].map(() => semaphore.tryAcquire({ group: 'a' }));
+      expect((await Promise.all(taken)).filter((handle) => handle !== null)).to.have.length(1);
+    }
   });
 
   /**
@@ -112,3 +132,10 @@ describeWithCluster('a cluster', (cluster) => {
     await stored.expectEmpty();
   }
 });
+
+/** How many calls a node has failed, but for those that it has named another node. */
+async function errorsOf(node: TestServer): Promise<number> {
+  const stats = String(await node.command('INFO', 'errorstats'));
+  const counts = stats.matchAll(/errorstat_(?:ERR|TRYAGAIN):count=(\d+)/g);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}

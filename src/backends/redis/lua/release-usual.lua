@@ -41,12 +41,14 @@ local function hand_over(tickets, info, id, limit, record, state)
 end
 
 -- Frees a slot while no request waits. Gives a slot from which on none is in use then: if the
--- highest slot comes free, that sinks over at most 100 free slots, and no ranges.
-local function free_slot(tickets, id, slot, held, top)
+-- highest slot comes free, that sinks over at most 100 free slots, and no ranges. `groups`: the key
+-- that counts permits of groups, if a cap is in use.
+local function free_slot(tickets, id, slot, held, top, groups)
   local slots = key_of(tickets, 'slots')
   -- First: while a cluster moves the keys, a call of a key that is not there ends the script. The
   -- slow path makes a lost key again.
-  if redis.call('EXISTS', slots) == 0 and held < top or slot >= top or redis.call('ZREM', tickets, id) == 0 then
+  local found = groups and redis.call('EXISTS', slots, groups) - 1 or redis.call('EXISTS', slots)
+  if found < (held < top and 1 or 0) or slot >= top or redis.call('ZREM', tickets, id) == 0 then
     return nil
   elseif held == 1 then
     redis.call('DEL', slots)
@@ -75,7 +77,8 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
     words = settle_spent(words, record, spent)
   end
   local slot = words and string.match(record, '^(%d+) ')
-  top = slot and free_slot(tickets, id, slot + 0, held, (top or held) + 0)
+  local groups = slot and string.find(words, ' cap:', 1, true) and key_of(tickets, 'groups')
+  top = slot and free_slot(tickets, id, slot + 0, held, (top or held) + 0, groups)
   if not top then
     return nil
   end
@@ -84,8 +87,8 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
   if mark ~= state then
     redis.call('HSET', info, 'state', mark)
   end
-  if string.find(words, ' cap:', 1, true) then
-    count_group(key_of(tickets, 'groups'), string.match(record, '^%d+ %d+ %S* ?(%S*)'), '-1')
+  if groups then
+    count_group(groups, string.match(record, '^%d+ %d+ %S* ?(%S*)'), '-1')
   end
   return '1'
 end
