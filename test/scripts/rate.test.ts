@@ -16,6 +16,25 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.include({ nextIn: 94 * 600 });
   });
 
+  it('that is stored as none stays so in an idle semaphore, beside as many budgets as may count', async () => {
+    const one = make();
+    const slow = { permits: 1, per: HOUR, burst: 1 };
+    for (const name of ['a', 'b', 'c', 'd']) await one.setBudget(name, slow);
+    await one.setRate(undefined);
+    expect(await one.setBudget('e', undefined), 'it counts none').to.not.have.property('full');
+    // Another call finds neither tickets nor used units.
+    one.pass(2 * RATE_LIFE_MS);
+    await one.revoke('never.1');
+    const named = { rate: slow, budgets: { e: slow } };
+    for (const id of ids('a', 2)) {
+      const asked = request(id, 'try', { cost: { e: 1 } });
+      expect(kinds(await one.acquire([asked], named)), id).to.deep.equal(['granted']);
+    }
+    const shown = await one.inspect();
+    expect(shown).to.not.have.property('rate');
+    expect(shown.budgets).to.have.all.keys('a', 'b', 'c', 'd');
+  });
+
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     /** Asks for all of the budget. */
