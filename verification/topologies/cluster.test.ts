@@ -61,6 +61,23 @@ describeWithCluster('a cluster', (cluster) => {
     expect((await semaphore.inspect()).held).to.equal(3);
   });
 
+  const lastTitle = 'ends no release in the middle that takes the last of the free slots';
+  itThroughBothClients(lastTitle, connect, async (fixture) => {
+    const semaphore = await fixture.semaphore(newName(), { limit: 3 });
+    const handles = [];
+    for (let i = 0; i < 3; i += 1) handles.push(await semaphore.acquire(5000));
+    const [first, second, third] = handles;
+    await second?.release();
+    const end = await cluster().moveSlot(semaphore.name, () => false);
+    // With the highest slot the slot below it leaves the key of free slots, which is gone then.
+    const released = await third?.release();
+    await end();
+    expect(released).to.equal(true);
+    const others = await Promise.all([1, 2].map(() => semaphore.acquire(5000)));
+    expect([first, ...others].map((handle) => handle?.slot)).to.have.members([0, 1, 2]);
+    expect((await semaphore.inspect()).held).to.equal(3);
+  });
+
   const flowTitle = 'ends no script in the middle while it moves the flow of a group';
   itThroughBothClients(flowTitle, connect, async (fixture) => {
     const semaphore = await fixture.semaphore(newName(), { limit: 9, groupLimit: 2 });

@@ -100,10 +100,15 @@ export function join(s: Semaphore, r: Waiting): void {
   if (r === flow.waiting.lowest) lead(s, flow, flow.start);
 }
 
+/** The requests that wait. A request that was dropped is not where it was in `requests`. */
+export function byArrival({ keys }: Semaphore): Waiting[] {
+  return [...keys.requests.values()].toSorted((one, other) => one.arrival - other.arrival);
+}
+
 /** All requests join their flows, of whatever rule kept them from it until now. */
 export function rejoinAll(s: Semaphore): void {
   s.keys.parks = Infinity;
-  for (const r of s.keys.requests.values()) join(s, r);
+  for (const r of byArrival(s)) join(s, r);
 }
 
 /** The cap that counts from here on. */

@@ -1,6 +1,7 @@
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import {
+  byArrival,
   countGroup,
   first,
   hasRoom,
@@ -29,11 +30,11 @@ export function leaveQueue(s: Semaphore, r: Waiting, isGranted = false): void {
  * requests that a caller left long ago are dead, too, unless it asks for them again.
  */
 function sweep(s: Semaphore): void {
-  const { clients, requests } = s.keys;
+  const { clients } = s.keys;
   const over = [...clients].filter(([, until]) => until <= s.now);
   for (const [client] of over) clients.delete(client);
   if (over.length === 0) return;
-  for (const r of requests.values()) if (!isAlive(s, r)) leaveQueue(s, r);
+  for (const r of byArrival(s)) if (!isAlive(s, r)) leaveQueue(s, r);
 }
 
 /** The condition of every grant, besides its turn. */

@@ -60,7 +60,8 @@ local function free_slot(tickets, id, slot, held, top, groups)
     end
     return top
   end
-  local least = slot - 100
+  -- The last free slot takes the key with it, which is not called again.
+  local least = math.max(slot - 100, held - 1)
   while slot > least and redis.call('ZREM', slots, string.format('%d', slot - 1)) == 1 do
     slot = slot - 1
   end

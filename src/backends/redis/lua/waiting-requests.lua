@@ -26,11 +26,14 @@ local function request_of(s, id, record)
   }
 end
 
--- The requests that wait.
+-- The requests that wait, by arrival: the order of a large hash is another on each server.
 local function requests_of(s)
   local records, requests = redis.call('HGETALL', s.requests), {}
   for i = 1, #records, 2 do
     requests[#requests + 1] = request_of(s, records[i], records[i + 1])
   end
+  table.sort(requests, function(one, other)
+    return one.arrival < other.arrival
+  end)
   return requests
 end
