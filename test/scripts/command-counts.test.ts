@@ -80,6 +80,15 @@ describeWithServer('the commands of a script', (server) => {
     });
   }
 
+  it('are few where a stored group limit lets everything through, and a lower slot comes free', async () => {
+    const one = new RedisFixture(server(), { limit: 10, time: { now: 1_795_235_000_000 } });
+    await one.setGroupLimit(undefined);
+    await one.acquire(ids('h', 4));
+    await one.release('h.1');
+    const released = async () => expect((await one.release('h.2')).released).to.deep.equal([true]);
+    expect(await one.commandsIn(released)).to.be.below(10);
+  });
+
   for (const given of [undefined, ofGroup('g')]) {
     it(`are as many if hundreds ask for more than the limit, ${given ? 'in groups' : 'by arrival'}`, async () => {
       const one = new RedisFixture(server());
