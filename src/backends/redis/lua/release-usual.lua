@@ -78,7 +78,8 @@ local function leave_slot(tickets, info, id, limit, more, held, state, record, s
     words = settle_spent(words, record, spent)
   end
   local slot = words and string.match(record, '^(%d+) ')
-  local groups = slot and string.find(words, ' cap:', 1, true) and key_of(tickets, 'groups')
+  local has_cap = slot and string.find(words, ' cap:', 1, true) and not string.find(words, ' cap:0', 1, true)
+  local groups = has_cap and key_of(tickets, 'groups')
   top = slot and free_slot(tickets, id, slot + 0, held, (top or held) + 0, groups)
   if not top then
     return nil
