@@ -80,7 +80,6 @@ describeWithServer('the commands of a script', (server) => {
     });
   }
 
-<<<<<<< HEAD
   it('are few where it renews a ticket, queues a request, and hands the permit over', async () => {
     const one = new RedisFixture(server(), { limit: 1, time: { now: 1_795_235_000_000 } });
     await one.take('a.1');
@@ -92,7 +91,8 @@ describeWithServer('the commands of a script', (server) => {
       commands.push(await one.commandsIn(call));
     }
     expect(commands).to.deep.equal([5, 12, 14]);
-=======
+  });
+
   it('are few where a stored group limit lets everything through, and a lower slot comes free', async () => {
     const one = new RedisFixture(server(), { limit: 10, time: { now: 1_795_235_000_000 } });
     await one.setGroupLimit(undefined);
@@ -100,7 +100,6 @@ describeWithServer('the commands of a script', (server) => {
     await one.release('h.1');
     const released = async () => expect((await one.release('h.2')).released).to.deep.equal([true]);
     expect(await one.commandsIn(released)).to.be.below(10);
->>>>>>> eyesC15
   });
 
   for (const given of [undefined, ofGroup('g')]) {

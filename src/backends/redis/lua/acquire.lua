@@ -91,8 +91,7 @@ while args[at] do
     if not reply then
       -- An expired ticket may hold the permit, a dead client may wait for it, or this call runs
       -- twice.
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late,
-        looks = looks }
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late, looks = looks }
       other = other or other_paths()
       reply = other(tickets, info, known and '?' .. text or text, run, token, held, more)
       if not reply then

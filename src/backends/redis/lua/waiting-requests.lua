@@ -32,8 +32,6 @@ local function requests_of(s)
   for i = 1, #records, 2 do
     requests[#requests + 1] = request_of(s, records[i], records[i + 1])
   end
-  table.sort(requests, function(one, other)
-    return one.arrival < other.arrival
-  end)
+  table.sort(requests, function(one, other) return one.arrival < other.arrival end)
   return requests
 end
