@@ -82,6 +82,8 @@ describeWithServer('the commands of a script', (server) => {
 
   it('are few where it renews a ticket, queues a request, and hands the permit over', async () => {
     const one = new RedisFixture(server(), { limit: 1, time: { now: 1_795_235_000_000 } });
+    // The first call of a script loads it.
+    await one.release('c.0');
     await one.take('a.1');
     await one.extend('a.1');
     const calls = [() => one.extend('a.1'), () => one.acquire('b.1'), () => one.release('a.1')];
@@ -90,7 +92,7 @@ describeWithServer('the commands of a script', (server) => {
       one.pass(1);
       commands.push(await one.commandsIn(call));
     }
-    expect(commands).to.deep.equal([5, 12, 14]);
+    expect(commands).to.deep.equal([5, 12, 13]);
   });
 
   it('are few where a stored group limit lets everything through, and a lower slot comes free', async () => {

@@ -92,7 +92,7 @@ describeOnBoth('the requests of a dead client', (make) => {
     const groups = 'abcdefgh'.split('');
     const each = (start: string, end: string) => groups.map((group) => start + group + end);
     await ask(one, [...each('x.', '1'), 'x.n1']);
-    // Redis keeps long texts in a hash in an order of its own.
+    // Redis gives the fields of a hash with long texts in any order.
     const label = 'x'.repeat(65);
     const wait = (list: readonly string[]) =>
       one.acquire(
