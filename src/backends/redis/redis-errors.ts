@@ -6,7 +6,7 @@ import { systemClock } from '../../time/clock.js';
  * longer text, for Redis 6.2 wraps what a script ran into.
  */
 const PASSING =
-  /(?:^|[\s:-])(?:LOADING|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients|non local key/;
+  /(?:^|[\s:-])(?:LOADING|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients|non local key|rehashing of the slot|cluster is down/;
 
 /** Reply errors begin with a word in capitals; errors of sockets and clients do not. */
 const REPLY = /^-?[A-Z][A-Z0-9_]+ /;

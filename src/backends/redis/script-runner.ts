@@ -10,7 +10,7 @@ import type { RedisConnection } from './connection.js';
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
 const FORBIDDEN = /command is not allowed from script/i;
 /** Of a server that lets a script use only the keys that its caller declares. */
-const UNDECLARED = /undeclared key/i;
+const UNDECLARED = /accessing undeclared key/i;
 const FLAG = 'start Dragonfly with --default_lua_flags=allow-undeclared-keys';
 /** From `time.lua`. */
 const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;

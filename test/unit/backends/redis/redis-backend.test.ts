@@ -41,6 +41,8 @@ const nextTime = (): Promise<string> => Promise.resolve(String((time += 1)));
 /** Texts of Redis 6.2 and 7, Valkey, node-redis and ioredis. */
 const PASSING: readonly string[] = [
   'ERR Script attempted to access a non local key in a cluster node script: 6a5e1f, on @user_script:8.',
+  "ERR Unable to execute command 'exists' in script because undeclared keys were accessed during rehashing of the slot script: 6a5e1f, on @user_script:8.",
+  'ERR Script attempted to execute a command while the cluster is down script: 6a5e1f, on @user_script:8.',
   'LOADING Redis is loading the dataset in memory',
   "READONLY You can't write against a read only replica.",
   "ERR Error running script (call to f_6a5e1f): @user_script:8: @user_script: 8: -READONLY You can't write against a read only replica.",
