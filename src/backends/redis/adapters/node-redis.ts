@@ -49,6 +49,13 @@ interface Node {
 
 type NodeClient = OneConnection & NodeRedisClient;
 
+/** What a client offers to its own maintenance since version 5.9. */
+interface Pausable {
+  on(event: string, listener: () => void): unknown;
+  _pause(): void;
+  _unpause(): void;
+}
+
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
 interface NodeRedisCluster {
   readonly masters: readonly Node[];
@@ -71,6 +78,7 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  * are right here, because scripts are idempotent by ticket id. See `../connection.ts`.
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
+  if (isOneConnection(client)) keepInStep(client);
   const subscribe = subscriberOf(client);
   return {
     ...scriptsOf(client),
@@ -82,6 +90,28 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
         replication: replicationOf(client, ['error', 'reconnecting', 'end']),
       }),
   };
+}
+
+const keptInStep = new WeakSet();
+
+/**
+ * Version 5 writes what it has to send one turn later, also when its connection is lost meanwhile:
+ * to the dead socket. Such a call takes the first reply of the next connection for its own, and
+ * each later call gets the reply of another. A client that is paused for that turn keeps the call
+ * for the next connection, as version 6 does. See https://github.com/redis/node-redis/pull/3209.
+ */
+function keepInStep(client: object): void {
+  // `clientUnblock` is new in version 6.
+  if (!hasMethods<Pausable>(client, '_pause', '_unpause', 'on')) return;
+  if (hasMethods(client, 'clientUnblock') || keptInStep.has(client)) return;
+  keptInStep.add(client);
+  const resume = (): void => client._unpause();
+  client.on('reconnecting', () => {
+    client._pause();
+    setImmediate(resume);
+  });
+  // Its handshake must not wait.
+  client.on('connect', resume);
 }
 
 async function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
