@@ -7,12 +7,12 @@ import { parseTicketId } from '../ticket-id.js';
 
 /**
  * The server's reply is none of the script's: another script, a proxy, or a client that converts
- * replies sent it.
+ * replies or mixes them up sent it.
  */
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
     super(
-      `the script ${script} got an unexpected reply: ${shown(inspect(reply), 200)}; its keys are damaged, or something else wrote them`,
+      `the script ${script} got an unexpected reply: ${shown(inspect(reply), 200)}; its keys are damaged, or it answers another call`,
     );
     this.name = 'UnexpectedReplyError';
   }

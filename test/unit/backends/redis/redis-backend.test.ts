@@ -211,7 +211,8 @@ describe('redis backend', () => {
     const [reply] = await backend(Buffer.from(busy)).acquire([call]);
     expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
     const error = await errorOf(odd.acquire([call]), UnexpectedReplyError);
-    expect(error.message).to.include('unexpected reply').and.have.length.below(300);
+    expect(error.message).to.include('unexpected reply').and.include('answers another call');
+    expect(error.message).to.have.length.below(300);
     expect(odd.isRetryable(error)).to.equal(false);
     const loading = new Error('LOADING x');
     expect(odd.isRetryable(loading)).to.equal(true);
