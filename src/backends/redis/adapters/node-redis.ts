@@ -43,6 +43,10 @@ interface Subscriber {
 
 type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
+interface Emitter {
+  on(event: string, listener: () => void): unknown;
+}
+
 interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
@@ -50,15 +54,15 @@ interface Node {
 type NodeClient = OneConnection & NodeRedisClient;
 
 /** What a client offers to its own maintenance since version 5.9. */
-interface Pausable {
-  on(event: string, listener: () => void): unknown;
+interface Pausable extends Emitter {
   _pause(): void;
   _unpause(): void;
 }
 
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
-interface NodeRedisCluster {
+interface NodeRedisCluster extends Emitter {
   readonly masters: readonly Node[];
+  readonly replicas: readonly Node[];
   nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
 }
@@ -66,7 +70,12 @@ interface NodeRedisCluster {
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 interface NodeRedisSentinel extends Leader {
   /** Hands its client of the master to a function, as each of its commands does. */
-  _execute<T>(isReadonly: boolean, use: (master: OneConnection) => Promise<T>): Promise<T>;
+  _execute<T>(isReadonly: boolean, use: (master: NodeClient) => Promise<T>): Promise<T>;
+}
+
+/** What is used of `createClientPool` (5, 6) beyond its commands. */
+interface NodeRedisPool {
+  execute<T>(use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
 }
 
 export function isNodeRedis(target: object): target is NodeRedisClient {
@@ -78,7 +87,7 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  * are right here, because scripts are idempotent by ticket id. See `../connection.ts`.
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
-  if (isOneConnection(client)) keepInStep(client);
+  keepInStep(client);
   const subscribe = subscriberOf(client);
   return {
     ...scriptsOf(client),
@@ -100,10 +109,10 @@ const keptInStep = new WeakSet();
  * each later call gets the reply of another. A client that is paused for that turn keeps the call
  * for the next connection, as version 6 does. See https://github.com/redis/node-redis/pull/3209.
  */
-function keepInStep(client: object): void {
-  // `clientUnblock` is new in version 6.
-  if (!hasMethods<Pausable>(client, '_pause', '_unpause', 'on')) return;
-  if (hasMethods(client, 'clientUnblock') || keptInStep.has(client)) return;
+function keepInStep<T extends object>(client: T): T {
+  if (isSixth(client) || keptInStep.has(client)) return client;
+  if (isCluster(client)) keepNodesInStep(client);
+  if (!hasMethods<Pausable>(client, '_pause', '_unpause', 'on')) return client;
   keptInStep.add(client);
   const resume = (): void => client._unpause();
   client.on('reconnecting', () => {
@@ -112,6 +121,17 @@ function keepInStep(client: object): void {
   });
   // Its handshake must not wait.
   client.on('connect', resume);
+  return client;
+}
+
+/** The clients of its nodes, also of nodes that it connects to later. */
+function keepNodesInStep(cluster: NodeRedisCluster): void {
+  const keep = (): void => {
+    for (const { client } of [...cluster.masters, ...cluster.replicas])
+      if (client !== undefined) keepInStep(client);
+  };
+  keep();
+  cluster.on('node-ready', keep);
 }
 
 async function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
@@ -145,10 +165,22 @@ function scriptsOf(client: NodeRedisClient): Scripts {
     return scriptsBy((words, key) => client.sendCommand(key, false, words));
   if (isOneConnection(client) && client.options?.keyPrefix === undefined)
     return scriptsBy((words) => client.sendCommand(words, client.isReady ? NO_TIMEOUT : {}));
+  const byOne = throughOneOf(client);
   return {
-    runBySha: (sha1, keys, args) => client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
-    runByText: (text, keys, args) => client.eval(text, { keys: [...keys], arguments: [...args] }),
+    runBySha: (sha1, keys, args) =>
+      byOne((one) => one.evalSha(sha1, { keys: [...keys], arguments: [...args] })),
+    runByText: (text, keys, args) =>
+      byOne((one) => one.eval(text, { keys: [...keys], arguments: [...args] })),
   };
+}
+
+/** A sentinel client and a pool of version 5 lend their clients, which are kept in step then. */
+function throughOneOf(client: NodeRedisClient): NodeRedisPool['execute'] {
+  if (isSixth(client)) return (use) => use(client);
+  if (isSentinel(client)) return (use) => client._execute(false, (one) => use(keepInStep(one)));
+  if (hasMethods<NodeRedisPool>(client, 'execute'))
+    return (use) => client.execute((one) => use(keepInStep(one)));
+  return (use) => use(client);
 }
 
 function scriptsBy(send: (words: string[], key: string) => Promise<unknown>): Scripts {
@@ -186,6 +218,11 @@ function copierOf(client: object): MakeCopy | undefined {
 
 function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
+}
+
+/** `clientUnblock` is new in version 6. */
+function isSixth(client: object): boolean {
+  return hasMethods(client, 'clientUnblock');
 }
 
 function isSentinel(client: object): client is NodeRedisSentinel {

@@ -1,0 +1,28 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { expect } from 'chai';
+
+import { connectionTo, type OpenClient } from './open-client.js';
+
+/** The client's connections are reset between a call and its write. */
+export async function expectInStep(open: () => Promise<OpenClient>): Promise<void> {
+  const sockets: Socket[] = [];
+  const note = (message: unknown): void => {
+    sockets.push((message as { socket: Socket }).socket);
+  };
+  subscribe('net.client.socket', note);
+  const client = await open().finally(() => unsubscribe('net.client.socket', note));
+  const connection = connectionTo(client.target);
+  const ask = (text: string) => connection.runByText('return ARGV[1]', ['key'], [text]);
+  try {
+    const lost = ask('lost').catch(String);
+    // A cluster and a sentinel client choose a connection first.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    for (const socket of sockets) socket.destroy(new Error('ECONNRESET'));
+    expect(await lost).to.match(/^lost$|ECONNRESET/);
+    const texts = ['one', 'two', 'three'];
+    expect(await Promise.all(texts.map(ask))).to.deep.equal(texts);
+  } finally {
+    await client.close();
+  }
+}
