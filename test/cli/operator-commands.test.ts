@@ -155,6 +155,9 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
       [['status', 'unused'], 0, /^unused: not in use\n$/],
       [['status', '--json', 'unused'], 0, /^ +"limit": null,$/m],
       [['limit', 'unused'], 0, /^\?\n$/],
+      // As many as beside a rate without a limit.
+      [['limit', 'unlimited', '9007199254740991'], 0, /^$/],
+      [['limit', 'unlimited'], 0, /^-\n$/],
       [['revoke', 'unused', 'abc.1'], 1, /^redsem: "unused" has no ticket abc\.1\n$/],
       [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 500ms or more\n$/],
       [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],

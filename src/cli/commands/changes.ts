@@ -4,6 +4,7 @@ import { type Arguments, parseChange } from '../arguments.js';
 import { EXIT, UsageError } from '../failure.js';
 import { withOperator } from '../operator.js';
 import { complain, confirm, print } from '../output.js';
+import { limitText } from '../permits.js';
 
 export function limit(args: Arguments): Promise<void> {
   const [name = '', text] = args.positionals;
@@ -13,7 +14,7 @@ export function limit(args: Arguments): Promise<void> {
       return print(`${await operator.change(name, (own) => own.addPermits(given.count))}\n`);
     }
     const isShown = text === undefined || process.stdout.isTTY;
-    const before = (isShown ? (await operator.inspect(name)).limit : null) ?? '?';
+    const before = limitText(isShown ? (await operator.inspect(name)).limit : null);
     if (text === undefined) return print(`${before}\n`);
     await operator.change(name, (own) => own.setLimit(given?.count), given?.count);
     return confirm(`${name}: ${before} -> ${given?.count ?? 'none stored'}`);

@@ -1,6 +1,7 @@
 import type { HolderState } from '../../index.js';
 import { parseChange } from '../arguments.js';
 import type { Operator, SemaphoreSummary } from '../operator.js';
+import { limitText } from '../permits.js';
 
 /** A change that the user confirms by the answer to a question. */
 export interface Action {
@@ -23,7 +24,7 @@ export function revoking(operator: Operator, name: string, { id, label }: Holder
 
 export function limiting(operator: Operator, { name, limit }: SemaphoreSummary): Action {
   return {
-    question: `New limit of ${name}, now ${limit ?? 'unknown'} (N, +N, -N; esc: leave it): `,
+    question: `New limit of ${name}, now ${limitText(limit)} (N, +N, -N; esc: leave it): `,
     takesNumber: true,
     perform: async (typed) => {
       const { isChange, count } = parseChange('limit', typed);
