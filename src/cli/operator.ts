@@ -58,7 +58,7 @@ export class Operator {
   /** The names of all semaphores that were in use within the last day, sorted. */
   async names(): Promise<string[]> {
     const names: string[] = [];
-    const all = listSemaphores(this.#server.target, { prefix: this.#prefix });
+    const all = usageOf(() => listSemaphores(this.#server.target, { prefix: this.#prefix }));
     for await (const name of all) names.push(name);
     return names.toSorted();
   }

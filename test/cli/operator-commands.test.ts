@@ -165,6 +165,8 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
       [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],
       [['limit', 'a', '9007199254740992'], 64, /^redsem: \S.*9007199254740992.*\n$/],
       [['limit', 'x'.repeat(513), '1'], 64, /^redsem: \S.*\n$/],
+      [['list', '--prefix', 'a{b'], 64, /^redsem: prefix: expected no braces, got "a\{b".*\n$/],
+      [['status', '--prefix', ''], 64, /^redsem: prefix: expected 1 to 128 bytes, got 0.*\n$/],
       [['rate', 'a', '100'], 64, /^redsem: RATE: expected a rate such as 10\/s.*got "100"\n$/],
       [['rate', 'a', '0/m'], 64, /^redsem: rate\.permits: expected an integer from 1 to/],
       [['rate', 'a', 'none', '--burst', '2'], 64, /^redsem: --burst: expected only beside/],
