@@ -97,6 +97,8 @@ describe('the command line', () => {
       ['--burst 2 x -- true', '--burst: expected only beside --rate'],
       ['x', 'expected -- and a command after the name'],
       ['x --', 'expected -- and a command'],
+      // As from an unset variable in quotes.
+      ['x -- ', 'expected -- and a command'],
       ['--pass-fd 1 x -- true', '--pass-fd: expected'],
       ['--limit 0 x -- true', '--limit: expected a whole number, 1 or more, got "0"'],
       ['--limit 1e3 x -- true', '--limit: expected a whole number, 1 or more'],

@@ -104,6 +104,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     await untilWaiting(semaphore);
     const used = '1000/d, 900 of 1000 used';
     expect((await budget()).stdout).to.equal(`${used}\n`);
+    expect((await call('budget', 'metered', 'constructor')).stdout).to.equal('none\n');
     expect((await call('status', 'metered')).stdout).to.include(`, tokens ${used}`);
     expect(await budget('none')).to.deep.equal(silent);
     await third;

@@ -40,7 +40,8 @@ export function budget(args: Arguments): Promise<void> {
   );
   return withOperator(args, async (operator) => {
     if (text !== undefined) return operator.change(name, (own) => own.setBudget(key, given));
-    const state = (await operator.inspect(name)).budgets?.[key];
+    const { budgets = {} } = await operator.inspect(name);
+    const state = Object.hasOwn(budgets, key) ? budgets[key] : undefined;
     return print(`${state === undefined ? 'none' : showBudget(state)}\n`);
   });
 }

@@ -35,7 +35,7 @@ export interface RunPlan {
 export function planOf(args: Arguments): RunPlan {
   const [name = ''] = args.positionals;
   const { command = [] } = args;
-  if (command.length === 0) {
+  if ((command[0] ?? '') === '') {
     throw new UsageError('expected -- and a command after the name: redsem run NAME -- COMMAND');
   }
   const [timeout, skipIfBusy] = [args.duration('timeout'), args.flag('skip-if-busy')];
