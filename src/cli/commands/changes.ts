@@ -23,9 +23,7 @@ export function limit(args: Arguments): Promise<void> {
 
 export function rate(args: Arguments): Promise<void> {
   const [name = '', text] = args.positionals;
-  const given = withBurst(args, text, 'a rate', (rateText, burst) =>
-    parseRate('RATE', rateText, burst),
-  );
+  const given = withBurst(args, text, 'a rate', (each, burst) => parseRate('RATE', each, burst));
   return withOperator(args, async (operator) => {
     if (text !== undefined) return operator.change(name, (own) => own.setRate(given));
     const { rate: state } = await operator.inspect(name);
@@ -40,8 +38,7 @@ export function budget(args: Arguments): Promise<void> {
   );
   return withOperator(args, async (operator) => {
     if (text !== undefined) return operator.change(name, (own) => own.setBudget(key, given));
-    const { budgets = {} } = await operator.inspect(name);
-    const state = Object.hasOwn(budgets, key) ? budgets[key] : undefined;
+    const state = new Map(Object.entries((await operator.inspect(name)).budgets ?? {})).get(key);
     return print(`${state === undefined ? 'none' : showBudget(state)}\n`);
   });
 }
