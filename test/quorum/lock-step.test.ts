@@ -53,6 +53,18 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
     expect(await server?.command('KEYS', '*{left}*')).to.deep.equal(['redsem:{left}:qmeta']);
     await semaphore.close();
   });
+
+  it('keep a ticket of weeks when a shorter ticket is asked for that is gone', async () => {
+    const [client = {}] = await masters().connect('ioredis');
+    const node = new RedisQuorumNode(connectionTo(client));
+    const key = { prefix: 'redsem', name: 'weeks' };
+    const base = { key, limit: 2, notAfter: undefined };
+    const weeks = 2_000_000_000;
+    await hold({ ...base, ttl: weeks }, ['c.1'], 'take')(node);
+    await hold({ ...base, ttl: TTL }, ['c.2'], 'extend')(node);
+    const life = await masters().servers[0]?.command('PTTL', 'redsem:{weeks}:qmeta');
+    expect(Number(life)).to.be.above(weeks);
+  });
 });
 
 type Call = (node: port.QuorumNode) => Promise<Outcome>;

@@ -117,7 +117,7 @@ local function hold(slots, meta, now_text, args)
   elseif not is_take then
     -- The first write decides whether a script may run at maxmemory: this write takes no memory. A
     -- take that is refused writes nothing.
-    redis.call('PEXPIRE', meta, string.format('%d', 86400000 + ttl / 1000))
+    redis.call('HDEL', meta, '')
   end
   survey(sem)
   local other = sem.count > 0 and sem.last_limit ~= limit and sem.last_limit or ''
