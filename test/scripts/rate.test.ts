@@ -87,6 +87,21 @@ describeOnBoth('a rate', (make) => {
       expect(await usedAfter(one, 'b.1', 30)).to.be.within(29.9, 30);
     });
 
+    it('after more debts than the server can count', async () => {
+      const one = make({ limit: 100 });
+      await one.setBudget('tokens', budget);
+      for (let i = 0; i < 101; i++) {
+        const all = ids(`c${i}`, 100);
+        await one.acquire(all);
+        await one.release(all, { spent: all.map(() => ({ tokens: Number.MAX_SAFE_INTEGER })) });
+      }
+      expect((await one.inspect()).budgets?.['tokens']?.used).to.be.within(9e9, 1e10);
+      await one.setBudget('tokens', undefined);
+      await one.setBudget('tokens', budget);
+      await take(one, 'b.1');
+      expect(await usedAfter(one, 'b.1', 30)).to.be.within(29.9, 30);
+    });
+
     it('after terms under which the used units take longer than the server can count', async () => {
       const one = make();
       const large = { permits: 1_000_000, per: 60_000, burst: 1_000_000 };

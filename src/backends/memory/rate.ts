@@ -1,7 +1,7 @@
 import type { Costs, Policies, Rate, TicketRequest } from '../backend.js';
 import * as gcra from '../gcra.js';
 import { RATE } from '../gcra.js';
-import { RATE_LIFE_MS } from '../protocol.js';
+import { NEVER_US, RATE_LIFE_MS } from '../protocol.js';
 import type { Semaphore } from './semaphore.js';
 
 /** The used units of a rate, or of a budget. */
@@ -133,8 +133,9 @@ export function settlePrice(s: Semaphore, charges: Charges, spent: Costs): void 
   for (const meter of counting(s)) {
     const { name, rate, tat } = meter;
     const { price, due } = charges.find((one) => one.name === name) ?? { price: 0, due: 0 };
-    const change = (spent[name] ?? price) - price;
     const time = gcra.timeOf(meter, s.time);
+    // A debt of 285 years grows no more: a server could not count it.
+    const change = Math.min((spent[name] ?? price) - price, tat - time < NEVER_US ? Infinity : 0);
     const left = Math.max(0, due - time);
     if (change > 0) move(s, meter, gcra.afterGrant(rate, tat, time, change), time);
     else meter.ahead += Math.floor(Math.min(-change * gcra.intervalOf(rate), left));

@@ -9,7 +9,8 @@ local function settle(s, charged, spent)
     local m = s.meters[name]
     local price, due = units_of(charged, name)
     local change = m and m.is_on and units - (price or 0) or 0
-    if change > 0 then
+    -- A debt of 285 years grows no more: the server could not count it.
+    if change > 0 and m.tat - m.time < NEVER then
       charge_meter(s, m, change)
     elseif change < 0 then
       m.time = m.time + math.floor(math.min(-change * m.interval, math.max(0, due - m.time)))
