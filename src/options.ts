@@ -191,7 +191,8 @@ export interface BudgetOptions extends Pick<RateOptions, 'per'> {
   /** How many units may be spent in a period: an integer, minimum 1. */
   readonly amount: number;
   /**
-   * How many units may be spent at once after a pause: an integer, minimum 1. Default: `amount`.
+   * How many units may be spent at once after a pause: an integer, minimum 1, maximum as many as
+   * come back in 1e12 ms (31 years). Default: `amount`.
    */
   readonly burst?: number | undefined;
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type * as port from '../backends/backend.js';
+import { MOST_ADDED } from '../backends/gcra.js';
 import { MOST_BUDGETS, MOST_PERMITS, NO_LIMIT } from '../backends/protocol.js';
 import type * as user from '../options.js';
 import type { BackoffOptions } from '../time/backoff.js';
@@ -214,7 +215,9 @@ export function resolveBudget(option: string, given: user.BudgetOptions): port.R
   const permits = integer(`${option}.amount`, given.amount, 1);
   const per = integer(`${option}.per`, given.per, 1, LONGEST_PERIOD);
   const { burst = permits } = given;
-  return { permits, per, burst: integer(`${option}.burst`, burst, 1) };
+  // A cost that takes longer to come back would not be charged in full.
+  const most = Math.min(Math.floor((MOST_ADDED / (per * 1000)) * permits), Number.MAX_SAFE_INTEGER);
+  return { permits, per, burst: integer(`${option}.burst`, burst, 1, most) };
 }
 
 /**

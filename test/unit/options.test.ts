@@ -118,6 +118,9 @@ describe('options', () => {
       'budgets.tokens.burst: expected a number, got null': made({
         budgets: { tokens: { amount: 1, per: 1, burst: null } },
       }),
+      'budgets.tokens.burst: expected … from 1 to 11574, got 11575;': made({
+        budgets: { tokens: { amount: 1, per: 86_400_000, burst: 11_575 } },
+      }),
       'budgets: expected a name of 1 to 32 letters, digits and _ . -, got "a b"': budget('a b'),
       'budgets: expected at most 4, got 5;': made({ budgets: five }),
       'groupLimit: expected an integer >= 1, got 0;': made({ groupLimit: 0 }),
