@@ -89,7 +89,8 @@ export function metersShown(
   }
   for (const meter of known) if (meter.until > now) meters.set(meter.name, meter);
   let rate: RateState | undefined;
-  const budgets: Record<string, BudgetState> = {};
+  // An assignment to the name '__proto__' would add no budget.
+  const budgets = new Map<string, BudgetState>();
   for (const meter of meters.values()) {
     const { name, rate: terms, until } = meter;
     if (terms === undefined) continue;
@@ -100,9 +101,10 @@ export function metersShown(
     const isStored = until >= NEVER_US;
     const from = until > 0 ? 'caller' : 'options';
     if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };
-    else budgets[name] = { amount, per, burst, from: isStored ? 'setBudget' : from, used };
+    else budgets.set(name, { amount, per, burst, from: isStored ? 'setBudget' : from, used });
   }
-  return { ...(rate && { rate }), ...(Object.keys(budgets).length > 0 && { budgets }) };
+  const shown = budgets.size > 0 && { budgets: Object.fromEntries(budgets) };
+  return { ...(rate && { rate }), ...shown };
 }
 
 export function microseconds(milliseconds: number): number {

@@ -35,6 +35,15 @@ describeOnBoth('a rate', (make) => {
     expect(shown.budgets).to.have.all.keys('a', 'b', 'c', 'd');
   });
 
+  it('of costs is shown under each name that it may have', async () => {
+    const one = make();
+    for (const name of ['__proto__', 'constructor', '-']) {
+      await one.setBudget(name, { permits: 10, per: HOUR, burst: 10 });
+    }
+    const { budgets = {} } = await one.inspect();
+    expect(Object.keys(budgets)).to.have.members(['__proto__', 'constructor', '-']);
+  });
+
   describe('of costs gives back only what its own grant has left there', () => {
     const budget = { permits: 100, per: 100_000, burst: 100 };
     /** Asks for all of the budget. */
