@@ -129,6 +129,16 @@ describe('fencing tokens of a quorum', () => {
     expect(fencingToken / 1000 - fixture.clock.wall()).to.be.within(0, 1100);
   });
 
+  it('are given by nodes whose clocks ran ahead while a process was idle', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    await fixture.take('a.1');
+    for (const { memory } of fixture.nodes) memory.skew = 200;
+    expect(await fixture.extend('a.1')).to.deep.equal([true]);
+    await fixture.release('a.1');
+    for (const { memory } of fixture.nodes) memory.skew = 5000;
+    await fixture.take('a.2');
+  });
+
   it('are not ahead of the clocks when the wall clock of a process is set forward', async () => {
     const fixture = new QuorumFixture(3, 1);
     await fixture.take('a.1');

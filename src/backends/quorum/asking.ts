@@ -133,9 +133,20 @@ export class NodeLink {
     this.#dropFailed();
   }
 
-  hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
+  /**
+   * A node that answers in time that the call was late has a clock that ran ahead: the process was
+   * idle for long, or suspended. The answer tells the node's time, and the call is sent once more.
+   */
+  async hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
     this.#longestTtl = Math.max(this.#longestTtl, call.ttl);
-    return this.call(timeoutMs, (node, timing) => node.hold({ ...call, ...timing }));
+    const end = this.#clock.monotonic() + timeoutMs;
+    const send = (time: number): Promise<port.HoldReply> =>
+      this.call(time, (node, timing) => node.hold({ ...call, ...timing }));
+    return send(timeoutMs).catch((error: unknown) => {
+      const left = end - this.#clock.monotonic();
+      if (error instanceof LateCallError && left > 0) return send(left);
+      throw error;
+    });
   }
 
   /**
