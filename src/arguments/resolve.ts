@@ -74,10 +74,11 @@ function resolveReplicas(given?: user.ReplicaOptions): port.ReplicaRequirement |
 
 /** `known`: the options that the call takes. `budgets`: the names that a cost may have. */
 export function resolveAcquire(
-  given: number | user.AcquireOptions = {},
+  given?: number | user.AcquireOptions,
   known: OptionNames = ACQUIRE_OPTIONS,
   budgets?: port.Budgets,
 ): ResolvedRequest & { readonly timeout: number } {
+  if (given === undefined) return PLAIN;
   const options: user.AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
   const expected = 'a number of milliseconds or an options object';
   checkType(typeof options === 'object' && options !== null, 'timeout', expected, given);
@@ -96,6 +97,9 @@ export function resolveAcquire(
     onWaiting,
   };
 }
+
+/** Of each `acquire` without options, which are most. */
+const PLAIN = resolveAcquire({});
 
 const ONLY_BESIDE_GROUP =
   'only beside group, whose share it is (add group, or use permits to take several)';
