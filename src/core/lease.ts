@@ -302,7 +302,6 @@ export class Lease extends Release {
 
   /** `waited`: milliseconds since the call of `acquire`. */
   publishGrant(waited: number): void {
-    if (!telemetry.grant.hasSubscribers) return;
     const { name, id, slots, fencingToken, attempts } = this;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }

@@ -109,7 +109,7 @@ export function acquireCalls(
   callTimeoutMs: number,
 ): port.AcquireCall[] {
   const wantedFor = Math.min(timeWanted(shares, now), callTimeoutMs);
-  const notAfter = shares[0]?.owner.batchers.serverClock.latestIn(wantedFor);
+  const notAfter = shares[0]?.owner.batchers.serverClock.latestIn(wantedFor, now);
   const calls = Array<port.AcquireCall>(shares.length);
   // By index and field by field: an iterator and a spread cost more on this path.
   for (let share = shares[0], i = 0; share !== undefined; share = shares[++i]) {

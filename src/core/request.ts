@@ -202,7 +202,8 @@ export class Request extends Lease implements port.TicketRequest {
       return this.link.onReplyLost(error, instant(this.link.clock));
     }
     this.#end(this);
-    this.publishGrant(this.link.clock.monotonic() - this.started);
+    if (telemetry.grant.hasSubscribers)
+      this.publishGrant(this.link.clock.monotonic() - this.started);
   }
 
   /** No permit is free. */

@@ -27,11 +27,11 @@ export class ServerClock {
 
   /**
    * The latest that the backend's clock can show `delay` milliseconds from now, once it was ever
-   * seen.
+   * seen. `now`: as in `elapsedSince`.
    */
-  latestIn(delay: number): number | undefined {
+  latestIn(delay: number, now?: number): number | undefined {
     if (this.#last === undefined) return undefined;
-    return this.#last.time + elapsedSince(this.#last.sent, this.#clock) + delay + SLACK;
+    return this.#last.time + elapsedSince(this.#last.sent, this.#clock, now) + delay + SLACK;
   }
 
   /** Milliseconds until the backend's clock shows `time` for sure; may be negative. */
