@@ -91,7 +91,8 @@ export class Releases {
 
   /** @internal Its call has worked: releases that have failed are tried again at once. */
   onWorked(release: Release, isLate: boolean): void {
-    this.#forget(release);
+    this.#failed.delete(release);
+    this.#link.forget(release);
     this.#pauses = 0;
     this.#isRefused = false;
     this.#nextTry.stop();
@@ -108,7 +109,7 @@ export class Releases {
       this.#failed.add(release);
     } else {
       release.giveUp(now);
-      this.#forget(release);
+      this.#link.forget(release);
     }
     if (this.#failed.size > 0 && this.#nextTry.at === Infinity) {
       const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));
@@ -116,11 +117,6 @@ export class Releases {
       this.#nextTry.wakeAround(now + Math.min(pause, LONGEST_PAUSE_MS), now);
     }
     this.#onEnded();
-  }
-
-  #forget(release: Release): void {
-    this.#failed.delete(release);
-    this.#link.forget(release);
   }
 
   #retry(): void {
