@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { fake, spy } from 'sinon';
 
 import { acquireAll, AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
-import { KeyedMutex, KeyedSemaphore, ManualClock } from '../../../src/index.js';
+import { type KeyedHandle, KeyedMutex, KeyedSemaphore, ManualClock } from '../../../src/index.js';
 import { MemoryBackend, Semaphore } from '../../../src/index.js';
 import { stripeOf } from '../../../src/many/key-stripes.js';
 import { collectUntil } from '../../support/garbage.js';
@@ -36,6 +36,27 @@ it('a composite handle releases all of its permits, and gathers what went wrong'
   await handle[Symbol.asyncDispose]();
   expect(released.callCount).to.equal(1);
 });
+
+const LOOKS: Readonly<Record<string, (handle: KeyedHandle) => void>> = {
+  held: (handle) => expect(handle.held).to.equal(false),
+  assertHeld: (handle) => expect(() => handle.assertHeld()).to.throw('key "a"'),
+};
+
+for (const [look, lookAt] of Object.entries(LOOKS)) {
+  it(`${look} of a composite handle checks the permits behind a lost permit, too: no warning says otherwise`, async () => {
+    const clock = new ManualClock();
+    const mutex = new KeyedMutex(new MemoryBackend({ clock }), { name });
+    const warned = spy();
+    mutex.on('warning', warned);
+    await mutex.use(['a', 'b'], (handle) => {
+      clock.stall(60_000);
+      lookAt(handle);
+    });
+    await clock.advance(0);
+    expect(warned.args).to.deep.equal([]);
+    await mutex.close();
+  });
+}
 
 describe('a keyed mutex on a backend that a test decides', () => {
   let backend: StubBackend;
