@@ -401,9 +401,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #noteLimits(): void {
     const { limit: stored, otherLimit: other, call } = this.#link;
     if (other !== undefined && !this.#knowsOther) {
-      this.#knowsOther = true;
       const used = `${quoted(this.name)} is used with limit ${call.limit} here and ${other} elsewhere`;
-      this.#warn('LIMIT_MISMATCH', `${used}: each process obeys its own until setLimit stores one`);
+      const message = `${used}: each process obeys its own until setLimit stores one`;
+      this.#knowsOther = this.#warn('LIMIT_MISMATCH', message);
     }
     if (this.#knowsStored || stored === call.limit) return;
     const [counts, own] = [stored, call.limit].map((each) => (each === NO_LIMIT ? Infinity : each));

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fake, spy } from 'sinon';
 
@@ -245,6 +246,20 @@ describe('a keyed semaphore', () => {
     expect(await keyed.tryAcquire('b', { group: 'x', cost })).to.include({ held: true });
     expect(await keyed.tryAcquire('b', { group: 'x' })).to.equal(null);
     await keyed.close();
+  });
+
+  it('warns of another limit also where its first listener comes after the call that showed it', async () => {
+    const backend = new MemoryBackend();
+    const [one, other] = [4, 5].map((limit) => new KeyedSemaphore(backend, { limit }));
+    const handles = [await one?.acquire('k'), await other?.acquire('k'), await one?.acquire('k')];
+    const warned = spy();
+    one?.on('warning', warned);
+    await one?.use('k', () => {});
+    for (const handle of handles) await handle?.release();
+    await turn();
+    expect(warned.args.flat()).to.have.lengthOf(1);
+    expect(warned.args[0]?.[0]).to.have.property('code', 'LIMIT_MISMATCH');
+    await Promise.all([one?.close(), other?.close()]);
   });
 
   it('gives a listener of its close no permit of another key [P8]', async () => {
