@@ -224,13 +224,16 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   get unchecked(): readonly Handle[] {
+    // A lease that has run out is lost from now on, and not by its release.
+    this.#lease.check();
     return this.#isChecked || this.listenerCount('lost') > 0 ? [] : [this];
   }
 
   /** @internal Once it is released. */
   async reportLoss(): Promise<void> {
     if (await this.release().catch(() => true)) return;
-    const reason = this.#lease.loss?.reason ?? 'missing';
+    const { goneBecause: reason } = this.#lease;
+    if (reason === undefined) return;
     this.#warn(
       'LOST_UNNOTICED',
       `a permit of ${quoted(this.name)} was lost (${reason}) while the function of use() ran, and the function did not look: let it read handle.signal or call assertHeld()`,

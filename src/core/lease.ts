@@ -263,6 +263,14 @@ export class Lease extends Release {
     return this.loss ?? new HandleLostError(this.name, this.id, 'released');
   }
 
+  /**
+   * Why its release found no ticket. Undefined: the lease was held until then, and ran out before
+   * the backend answered.
+   */
+  get goneBecause(): LostReason | undefined {
+    return this.loss?.reason ?? (this.#left() > 0 ? 'missing' : undefined);
+  }
+
   /** See `Handle.release`. */
   release(): Promise<boolean> {
     // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not

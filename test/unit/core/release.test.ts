@@ -228,6 +228,27 @@ describe('a release that fails behind a result', () => {
     });
   }
 
+  it('is no loss while the function ran where the lease runs out before an answer; a stall before the release is [P6]', async () => {
+    for (const [stall, warned] of [
+      [0, []],
+      [1000, ['LOST_UNNOTICED (expired)']],
+    ] as const) {
+      const { backend, clock, semaphore } = stubFixture({ ttl: 1000 }, granting());
+      const heard: string[] = [];
+      semaphore.on('warning', ({ code, message }) => {
+        heard.push(`${code} ${/lost (\(\w+\))/.exec(message)?.[1]}`);
+      });
+      backend.onRelease = () => never();
+      const using = watch(
+        clock,
+        semaphore.use(() => clock.stall(stall)),
+      );
+      await clock.advance(1000);
+      expect(using.done).to.equal(true);
+      expect(heard).to.deep.equal(warned);
+    }
+  });
+
   it('of a permit among several is a warning of its semaphore, or of the owner of its keys', async () => {
     const backend = refusing('mails', 'keyed:keys:bob', 'keyed:tenants:a');
     const jobs = new Semaphore(backend, 'jobs', { limit: 2 });
