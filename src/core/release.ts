@@ -190,7 +190,8 @@ export class Release implements Item<never> {
   /** `remaining`: milliseconds of its lease left. */
   protected giveBack(now: number, remaining: number): Promise<boolean> {
     if (remaining <= 0) {
-      this.withdraw();
+      // Its loss may have given it back already.
+      if (this.stage !== 'leaving') this.withdraw();
       queueMicrotask(() => this.getObserver()?.onReleased());
       return Promise.resolve(false);
     }

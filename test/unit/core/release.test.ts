@@ -159,6 +159,17 @@ describe('closing a semaphore', () => {
     expect([closing.at, backend.releases.length, clock.timers]).to.deep.equal([5001, 1, 0]);
   });
 
+  it('leaves nothing to send: a release of its handles after it is false, and makes no call [P8]', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture();
+    await semaphore.close();
+    expect(backend.givenBack).to.deep.equal([handle.id]);
+    // The client is closed by now.
+    backend.onRelease = () => Promise.reject(away);
+    expect(await handle.release()).to.equal(false);
+    await clock.advance(0);
+    expect([backend.givenBack, clock.timers]).to.deep.equal([[handle.id], 0]);
+  });
+
   it('with drain renews permits until its time is over, the last permit is lost, or a close without drain comes', async () => {
     const { backend, clock, semaphore, handle, losses } = await heldFixture();
     const closing = watch(clock, semaphore.close({ drain: 5500 }));
