@@ -35,12 +35,12 @@ export function resolveKeeper(options: KeeperOptions): ResolvedKeeper {
   const { ioredis, redis, module, maxStall = 60_000 } = options;
   milliseconds('maxStall', maxStall, 100, LONGEST_TIMER);
   const url = module === undefined ? undefined : String(module);
-  const given = Object.entries({ ioredis, redis, module: url }).filter(([, value]) => value);
+  const given = Object.entries({ ioredis, redis, module }).filter(([, one]) => one !== undefined);
   const name = given.map(([each]) => each).join(', ');
   if (given.length !== 1) {
     throw typeError(`options: expected one of ioredis, redis and module, got ${name || 'none'}`);
   }
-  const value = ioredis ?? redis ?? module;
+  const value = given[0]?.[1];
   if (url === undefined) checkType(isObject(value), name, 'an object of options', value);
   else checkType(URL.canParse(url), name, 'the URL of a module', value);
   try {

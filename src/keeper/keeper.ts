@@ -95,6 +95,7 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
 
   #warn(what: string): void {
     const message = `the keeper's thread ${what}; this thread renews, as without a keeper`;
-    this.emit('warning', { code: 'KEEPER_LOST', message });
+    // On the next tick, because a listener may throw: other notices of the thread may follow.
+    process.nextTick(() => this.emit('warning', { code: 'KEEPER_LOST', message }));
   }
 }

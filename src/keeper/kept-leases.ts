@@ -20,7 +20,7 @@ export interface KeptLeasesOptions {
   readonly maxStall: number;
   /** Sends in order, and before the caller of an `acquire` runs, because it may block at once. */
   readonly send: (order: Order) => void;
-  /** `why`: the keeper's thread cannot renew. */
+  /** `why`: the keeper's thread cannot renew. Calls no listener at once: one may throw. */
   warn(why: string): void;
 }
 
@@ -132,11 +132,10 @@ export class KeptLeases {
     lease.extend().then(() => this.#warnOnce(elsewhere), ignore);
   }
 
-  /** On the next tick: a lease is being granted, and a listener may throw. */
   #warnOnce(why: string): undefined {
     if (this.#warned.has(why)) return;
     this.#warned.add(why);
-    process.nextTick(() => this.#options.warn(why));
+    this.#options.warn(why);
   }
 
   #showAlive(): void {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import threads from 'node:worker_threads';
 import { expect } from 'chai';
@@ -16,6 +17,7 @@ import { afterTest } from '../support/after-test.js';
 import { eventually } from '../support/eventually.js';
 import { programOf } from '../support/program-file.js';
 import { describeWithServer } from '../support/require-server.js';
+import { uncaughtDuring } from '../support/uncaught.js';
 import { isKept } from './is-kept.js';
 
 const WORKER = new URL('../../src/keeper/worker', import.meta.url).href;
@@ -25,11 +27,14 @@ const WORKER = new URL('../../src/keeper/worker', import.meta.url).href;
  * second of processor time. Any other thread starts as usual.
  */
 class BuiltWorker extends threads.Worker {
+  static last: threads.Worker | undefined;
+
   constructor(file: URL, options: threads.WorkerOptions) {
     const words = file.href === `${WORKER}.js` ? programOf(fileURLToPath(`${WORKER}.ts`)) : [];
     const [built] = words.length === 1 ? words : [];
     if (built === undefined) super(file, options);
     else super(pathToFileURL(built), { ...options, execArgv: [] });
+    BuiltWorker.last = this;
   }
 }
 
@@ -212,6 +217,22 @@ describeWithServer('a keeper', (server) => {
     expect(warnings).to.deep.equal([]);
   });
 
+  it('hears the other notices of its thread where a listener for a warning throws', async () => {
+    const [keeper, warnings] = make(optionsOf('ioredis'));
+    const thrown = new Error('of the user');
+    keeper.on('warning', () => {
+      throw thrown;
+    });
+    const uncaught = await uncaughtDuring(async () => {
+      BuiltWorker.last?.emit('message', [
+        { what: 'trouble', text: 'it hangs' },
+        { what: 'trouble', text: undefined },
+      ]);
+      await turn();
+    });
+    expect([warnings.length, uncaught]).to.deep.equal([1, [thrown]]);
+  });
+
   it('refuses wrong options and targets at once, naming them', async () => {
     const refused: [unknown, RegExp][] = [
       [undefined, /options/],
@@ -220,6 +241,8 @@ describeWithServer('a keeper', (server) => {
       [{ ioredis: 5 }, /ioredis: expected an object/],
       [{ ioredis: { retryStrategy: () => 5 } }, /ioredis: expected options that can cross.*module/],
       [{ ioredis: [] }, /ioredis: expected an object of options/],
+      [{ ioredis: null }, /ioredis: expected an object of options, got null/],
+      [{ ioredis: null, redis: {} }, /got ioredis, redis/],
       [{ module: 5 }, /module: expected the URL of a module, got 5/],
       [{ module: './connect.js' }, /module: expected the URL of a module, got "\.\/connect/],
       [{ redis: {}, maxStall: 5 }, /maxStall: expected .*100.*got 5/],
