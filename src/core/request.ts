@@ -129,7 +129,7 @@ export class Request extends Lease implements port.TicketRequest {
       const { maxWaiting: limit = 0 } = this.link.options;
       this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
-      this.arrival = verdict.arrival;
+      this.#noteArrival(verdict.arrival);
       if (verdict.progress !== undefined) this.#report(verdict.progress);
       this.#park();
     } else {
@@ -156,6 +156,14 @@ export class Request extends Lease implements port.TicketRequest {
     else this.abandon(this.#timeoutError());
   }
 
+  /** `arrival`: undefined on several masters, where no request has a place. */
+  #noteArrival(arrival: number | undefined): void {
+    const isNew = arrival === undefined ? this.attempts === 1 : this.arrival === undefined;
+    this.arrival = arrival;
+    const { name, id, permits } = this;
+    if (isNew && telemetry.wait.hasSubscribers) telemetry.wait.publish({ name, id, permits });
+  }
+
   #report(progress: port.QueueProgress): void {
     const onWaiting = this.#onWaiting;
     const now = { ...progress, at: this.link.clock.monotonic() };
@@ -173,11 +181,7 @@ export class Request extends Lease implements port.TicketRequest {
   #park(): void {
     // A late reply, or a push, changes nothing for the call that is under way; and its `onWaiting`
     // may have ended it.
-    if (this.stage !== 'waiting') return;
-    const { name, id, permits } = this;
-    if (this.attempts === 1 && telemetry.wait.hasSubscribers)
-      telemetry.wait.publish({ name, id, permits });
-    if (this.isPending) this.link.client.add(this.link);
+    if (this.stage === 'waiting') this.link.client.add(this.link);
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */

@@ -5,6 +5,7 @@ import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import { telemetry } from '../../src/telemetry.js';
 import { collectUntil } from '../support/garbage.js';
+import { StubBackend } from '../unit/stub-backend.js';
 import { ChannelLog, CHANNELS } from './channel-log.js';
 
 const NAME = 'channels';
@@ -60,6 +61,22 @@ describe('diagnostics channels', () => {
     expect(log.of('redsem:lost')[0]).to.include({ id: handle.id, reason: 'missing', heldFor: 30 });
     await open({ limit: 5 }).tryAcquire();
     expect(log.of('redsem:mismatch')).to.deep.equal([{ name: NAME, limit: 5, otherLimit: 1 }]);
+  });
+
+  it('carry the wait of a request once, when it is queued, and not when its call fails', async () => {
+    const stub = new StubBackend();
+    const waits = (): number => log.of('redsem:wait').length;
+    stub.onAcquire = (call, index) => {
+      if (index === 0) throw new Error('connect ECONNREFUSED');
+      return stub.allQueued(call);
+    };
+    const semaphore = new Semaphore(stub, NAME, { limit: 1 });
+    const waiting = semaphore.acquire(1000).catch(() => {});
+    await stub.clock.advance(0);
+    expect(waits()).to.equal(0);
+    await stub.clock.advance(1000);
+    await waiting;
+    expect([waits(), stub.acquires.length > 2]).to.deep.equal([1, true]);
   });
 
   it('carry a handle that was garbage collected without release', async () => {
