@@ -22,7 +22,8 @@ describe('waiting', () => {
     acquire();
     await clock.advance(20_000);
     const late = gaps(backend.tries).slice(6);
-    for (const gap of late) expect(gap).to.be.within(100, 201);
+    // Up to a quarter earlier where another timer of the semaphore rings.
+    for (const gap of late) expect(gap).to.be.within(75, 201);
     expect(new Set(late).size).to.be.above(20);
   });
 
