@@ -31,6 +31,8 @@ const common = {
   format: 'cjs',
   minifyWhitespace: true,
   minifySyntax: true,
+  // Else a class is `_Semaphore` or `Semaphore2` where its name is used inside, or twice.
+  keepNames: true,
   plugins: [pageApart],
   logLevel: 'warning',
 };

@@ -14,11 +14,14 @@ console.log(handle.slot, second, released, required.Semaphore === Semaphore);
 `;
 
 export const CJS_CONSUMER: string = `
-const { MemoryBackend, Semaphore } = require('redsem');
+const redsem = require('redsem');
+const { MemoryBackend, Semaphore } = redsem;
+// Messages show the names of classes.
+const renamed = Object.keys(redsem).filter((name) => (redsem[name].name ?? name) !== name);
 
 async function main() {
   const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
-  console.log(await semaphore.use((handle) => handle.slot));
+  console.log(await semaphore.use((handle) => handle.slot), renamed.join());
   await semaphore.close();
 }
 main();

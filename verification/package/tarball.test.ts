@@ -64,8 +64,8 @@ describe('packed tarball', () => {
     const older = ['--no-experimental-require-module', 'consumer.cjs'];
     for (const [args, said] of [
       [['consumer.mjs'], '0 null true true\n'],
-      [['consumer.cjs'], '0\n'],
-      [older, '0\n'],
+      [['consumer.cjs'], '0 \n'],
+      [older, '0 \n'],
     ] as const) {
       expect(await runNode(args, project.directory)).to.deep.include({ stdout: said, stderr: '' });
     }
