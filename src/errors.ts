@@ -47,7 +47,7 @@ export interface AcquireTimeoutDetails extends Pick<AcquireTimeoutError, Counted
    * The limit in the last reply, if known. For a limit of 0 the message says that the semaphore is
    * paused.
    */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The permits that this process holds; left out: none. */
   readonly heldHere?: HeldHere | undefined;
 }
@@ -179,7 +179,8 @@ export class HandleLostError extends RedsemError {
     const permit = `the permit of ${JSON.stringify(name)}${which === undefined ? '' : ` (${which})`}`;
     const [what, then] =
       reason === 'released' ? ['no longer held', ''] : ['lost', '; stop the work that it covers'];
-    const message = `${permit} is ${what}: ${LOST_BECAUSE[reason]}${then} (ticket ${ticketId})`;
+    const ticket = ticketId === '' ? '' : ` (ticket ${ticketId})`;
+    const message = `${permit} is ${what}: ${LOST_BECAUSE[reason]}${then}${ticket}`;
     super('HANDLE_LOST', message, cause);
     this.reason = reason;
     this.semaphore = name;

@@ -199,9 +199,9 @@ export class OrderedAcquisition {
   #timeoutError(): AcquireTimeoutError {
     const { clock, timeout } = this.#deadline;
     const missing = this.shares.find(({ handle }) => handle === undefined);
-    const { name = '', heldHere }: Partial<Semaphore> = missing?.semaphore ?? {};
+    const { name = '', limit, heldHere }: Partial<Semaphore> = missing?.semaphore ?? {};
     const waited = clock.monotonic() - this.#started;
-    const facts = { name, timeout, waited, attempts: this.#attempts, heldHere };
+    const facts = { name, timeout, waited, attempts: this.#attempts, limit, heldHere };
     return new AcquireTimeoutError(facts, this.lastError);
   }
 }

@@ -38,6 +38,18 @@ it('a composite handle releases all of its permits, and gathers what went wrong'
   expect(released.callCount).to.equal(1);
 });
 
+it('says that a semaphore among several is paused, and that a handle of several was released', async () => {
+  const backend = new MemoryBackend({ clock: new ManualClock() });
+  const one = new Semaphore(backend, 'one', { limit: 1 });
+  const other = new Semaphore(backend, 'other', { limit: 1 });
+  const handle = await acquireAll([one, other]);
+  await handle.release();
+  expect(() => handle.assertHeld()).to.throw(/this handle was released; acquire a new one; see/);
+  await other.setLimit(0);
+  const { message } = await errorOf(acquireAll([one, other], 0), AcquireTimeoutError);
+  expect(message).to.include('"other"').and.include('it is paused: its limit is 0');
+});
+
 const LOOKS: Readonly<Record<string, (handle: KeyedHandle) => void>> = {
   held: (handle) => expect(handle.held).to.equal(false),
   assertHeld: (handle) => expect(() => handle.assertHeld()).to.throw('key "a"'),
