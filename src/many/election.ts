@@ -112,8 +112,10 @@ export class Election extends OneSemaphoreLock<ElectionEvents> {
       campaign.abort(new DOMException(`resigned from ${quoted(this.name)}`, 'AbortError'));
     }
     const leadership = this.#leadership;
+    // Its holder may have released it before.
+    const isLeader = this.leadership !== undefined;
     this.#leadership = undefined;
-    return leadership === undefined ? false : leadership.release();
+    return (await leadership?.release()) === true && isLeader;
   }
 
   #lead(leadership: Handle, signal: AbortSignal | undefined): void {

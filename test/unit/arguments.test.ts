@@ -147,6 +147,7 @@ describe('bad arguments', () => {
       ['options', ['a', []], [], mutexesByKey],
       ['options', [undefined], [], byKey],
       ['options', [5], [], made(api.MemoryBackend)],
+      ['clock', [null, {}], [], given(made(api.MemoryBackend), 'clock')],
       ['limit', [], [1, 2, '1'], given(mutexes, 'limit'), given(elections, 'limit')],
       ['limit', [], [1, 3], given(mutexesByKey, 'limit')],
       ['limit', [undefined], [], given(byKey, 'limit')],

@@ -59,7 +59,8 @@ export class MemoryBackend implements port.Backend {
 
   constructor(options: MemoryBackendOptions = {}) {
     checkOptions(options, 'clock');
-    this.clock = checkClock(options.clock ?? systemClock);
+    const { clock = systemClock } = options;
+    this.clock = checkClock(clock);
     this.#server = new Server(this.clock);
   }
 

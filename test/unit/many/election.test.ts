@@ -45,6 +45,12 @@ describe('an election', () => {
     expect(await first.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
+  it('that does not lead any more, because its handle was released, resigns with false', async () => {
+    const [election] = candidate();
+    await (await election.campaign()).release();
+    expect([await election.resign(), await election.resign()]).to.deep.equal([false, false]);
+  });
+
   for (const [end, again] of [
     ['is lost without the option again', false],
     ['is lost after its signal has aborted', true],
