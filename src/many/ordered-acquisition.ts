@@ -136,7 +136,9 @@ export class OrderedAcquisition {
    */
   async #takeInOrder(isPatient: boolean): Promise<boolean> {
     const { clock, timeout } = this.#deadline;
-    let window = isPatient ? this.shares.length : 1;
+    // Without an answer to the call for all, tries for each would take as long again.
+    const isSilent = this.lastError instanceof CallTimeoutError;
+    let window = isPatient && !isSilent ? this.shares.length : 1;
     for (;;) {
       const lost = this.shares.filter(({ handle }) => handle?.held === false);
       if (lost.length > 0 && !isPatient) return false;

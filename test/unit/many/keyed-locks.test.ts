@@ -102,6 +102,26 @@ describe('a keyed mutex on a backend that a test decides', () => {
     });
   }
 
+  for (const [how, acquireTogether] of [
+    ['one call for all', never<undefined>],
+    ['a call for each', undefined],
+  ] as const) {
+    it(`warns after 10 s where ${how} hangs: a try, and then a request that waits`, async () => {
+      if (acquireTogether !== undefined) Object.assign(backend, { acquireTogether });
+      backend.onAcquire = () => never();
+      const warned = spy();
+      mutex.on('warning', warned);
+      const acquiring = watch(backend.clock, mutex.acquire(['a', 'b'], 11_000));
+      await backend.clock.advance(9990);
+      expect(warned.args).to.deep.equal([]);
+      await backend.clock.advance(20);
+      expect(warned.args[0]?.[0]).to.have.property('code', 'BACKEND_UNREACHABLE');
+      await backend.clock.advance(1000);
+      expect(acquiring.error).to.be.instanceOf(AcquireTimeoutError);
+      await mutex.close();
+    });
+  }
+
   it('says how long the only call for all had no reply, however old the process is', async () => {
     const { clock } = backend;
     Object.assign(backend, { acquireTogether: fake(never<undefined>) });
