@@ -89,6 +89,7 @@ interface CallUnderWay<O, I> extends Call {
   /** Monotonic. */
   deadline: number;
   shares: LeavingShare<O, I>[];
+  replies: Promise<unknown> | undefined;
 }
 
 let lastNumber = 0;
@@ -131,6 +132,14 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       this.#gathered = added(this.#gathered, bundle);
     }
     bundle.items = added(bundle.items, item);
+  }
+
+  /** Settles when the calls that are under way for `owner` now have been answered. */
+  settled(owner: O): Promise<unknown> {
+    const own = this.#underWay.filter(({ shares }) =>
+      shares.some((share) => share.owner === owner),
+    );
+    return Promise.allSettled(own.map(async ({ replies }) => replies));
   }
 
   // After a reply, too, on the next tick: by then its callers have added their next items.
@@ -198,6 +207,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       isAlone: false,
       deadline: sent.monotonic + this.#callTimeoutMs,
       shares: NONE,
+      replies: undefined,
     };
   }
 
@@ -214,6 +224,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       // A backend may throw instead of rejecting.
       replies = Promise.reject(error);
     }
+    call.replies = replies;
     replies.then(
       (all) => this.#onReplies(call, all),
       (error: unknown) => this.#fail(call, error),

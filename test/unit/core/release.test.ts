@@ -159,6 +159,23 @@ describe('closing a semaphore', () => {
     expect([closing.at, backend.releases.length, clock.timers]).to.deep.equal([5001, 1, 0]);
   });
 
+  it('ends after the replies to its acquires and extensions, and gives back what they granted: through a pool, releases may be answered first [P4]', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture();
+    const late = later<void>();
+    backend.onExtend = (call) => late.promise.then(() => backend.extended(call));
+    backend.onAcquire = (call) => late.promise.then(() => backend.allGranted(call));
+    const calls = [watch(clock, handle.extend()), watch(clock, semaphore.acquire())];
+    await clock.advance(0);
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(100);
+    expect([...calls, closing].map(({ done }) => done)).to.deep.equal([true, true, false]);
+    late.resolve();
+    await clock.advance(0);
+    expect(closing.at).to.equal(100);
+    expect(backend.givenBack.toSorted()).to.deep.equal([...backend.ids, ...backend.ids].toSorted());
+    expect(clock.timers).to.equal(0);
+  });
+
   it('leaves nothing to send: a release of its handles after it is false, and makes no call [P8]', async () => {
     const { backend, clock, semaphore, handle } = await heldFixture();
     await semaphore.close();
