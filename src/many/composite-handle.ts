@@ -45,7 +45,7 @@ export class CompositeHandle extends LossEmitter {
    * the event loop.
    */
   get held(): boolean {
-    // It looks at each permit, also behind a lost permit: `use` warns of permits that were not checked.
+    // It looks also behind a lost permit: `use` warns of each permit that was not checked.
     return this.expiresIn > 0;
   }
 
