@@ -118,7 +118,10 @@ describe('a keyed mutex on a backend that a test decides', () => {
       expect(warned.args[0]?.[0]).to.have.property('code', 'BACKEND_UNREACHABLE');
       await backend.clock.advance(1000);
       expect(acquiring.error).to.be.instanceOf(AcquireTimeoutError);
-      await mutex.close();
+      const closing = mutex.close();
+      // It waits for the calls that hang.
+      await backend.clock.advance(5000);
+      await closing;
     });
   }
 
