@@ -135,7 +135,7 @@ export class NodeLink {
 
   /**
    * A node that answers in time that the call was late has a clock that ran ahead: the process was
-   * idle for long, or suspended. The answer tells the node's time, and the call is sent once more.
+   * idle for long, or suspended. The answer shows the node's time, and the call is sent once more.
    */
   async hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
     this.#longestTtl = Math.max(this.#longestTtl, call.ttl);
