@@ -78,8 +78,8 @@ const answerAcquire = answering(
 export function deliverAcquire(share: AcquireShare, reply: port.AcquireReply, call: Call): void {
   answerAcquire(share, reply, call);
   // A request that reports its position asks as often as others do.
-  const isTurn = reply.isTurn === true && !share.items.some((item) => item.asksProgress);
-  share.owner.scheduleTry(reply.askAgainAt, isTurn);
+  const asksProgress = reply.isTurn === true && share.items.some((item) => item.asksProgress);
+  share.owner.scheduleTry(reply.askAgainAt, reply.isTurn, asksProgress);
 }
 
 function extended(reply: port.ExtendReply, index: number, { id }: Lease): ExtendVerdict {

@@ -39,6 +39,8 @@ export class Releases {
   readonly #nextTry: Wakeup;
   /** Pauses since the last call that worked. */
   #pauses = 0;
+  /** The monotonic time of the latest turn: requests of this process may live until then. */
+  turnAt = -Infinity;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
@@ -233,7 +235,8 @@ export class Release implements Item<never> {
     // A call that got no answer may still renew it, however late. A ticket outlives its lease also
     // where the server's clock was set back.
     const longestLife = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
-    releases.onFailed(this, isRefused, now < this.#leaseEnd + longestLife);
+    const lastLease = Math.max(this.#leaseEnd, releases.turnAt);
+    releases.onFailed(this, isRefused, now < lastLease + longestLife);
   }
 
   /** Ends it if its caller has waited for long enough. True: it has. */

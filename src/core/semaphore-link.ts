@@ -296,15 +296,19 @@ export class SemaphoreLink implements Owner {
    * Sets the next try, unless an earlier try is set. `askAgainAt`: the server time at which the
    * requests of a reply should ask again. `isTurn`: the process's waiter lease lasts until then.
    */
-  scheduleTry(askAgainAt?: number, isTurn = false): void {
-    const { clock, client, options } = this;
-    if (!client.waiting.has(this)) return;
+  scheduleTry(askAgainAt?: number, isTurn = false, asksProgress = false): void {
+    const { clock, client, options, releases, batchers } = this;
     const now = clock.monotonic();
+    if (isTurn && askAgainAt !== undefined) {
+      const turnAt = now + batchers.serverClock.delayUntil(askAgainAt);
+      releases.turnAt = Math.max(releases.turnAt, turnAt);
+    }
+    if (!client.waiting.has(this)) return;
     if (this.#unsureSince !== undefined || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));
       return this.#nextTry.wakeAround(now + pause, now);
     }
-    if (!isTurn) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
+    if (!isTurn || asksProgress) this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
     // A holder that died wakes no waiter, nor does a rate: they ask again when the next ticket
     // expires, or the rate allows another permit.
     if (askAgainAt !== undefined) this.tryAt(askAgainAt);

@@ -58,6 +58,21 @@ describe('releasing', () => {
     expect(clock.timers).to.equal(0);
   });
 
+  it('of a request is tried for as long as its lease may last, which a rate may make long [P4]', async () => {
+    const { backend, clock, acquire } = stubFixture(LONG);
+    const turn = { askAgainAt: clock.wall() + 300_000, isTurn: true };
+    backend.onAcquire = (call) => ({ ...backend.allQueued(call), ...turn });
+    backend.isRetryable = () => false;
+    backend.onRelease = () => Promise.reject(away);
+    acquire(1000);
+    await clock.advance(250_000);
+    backend.onRelease = (call) => backend.released(call);
+    await clock.advance(1000);
+    expect(backend.releases.at(-1)?.call.ids).to.deep.equal(backend.ids);
+    expect(backend.releases.at(-1)?.at).to.be.within(250_000, 251_000);
+    expect(clock.timers).to.equal(0);
+  });
+
   it('is false when a refusal comes after the lease, before any timer ran', async () => {
     const { backend, clock, handle } = await heldFixture();
     const gate = later<never>();
