@@ -4,8 +4,27 @@ import { expect } from 'chai';
 
 import { connectionTo, type OpenClient } from './open-client.js';
 
-/** The client's connections are reset between a call and its write. */
-export async function expectInStep(open: () => Promise<OpenClient>): Promise<void> {
+/** Resets a connection. */
+export function reset(socket: Socket): void {
+  socket.destroy(new Error('ECONNRESET'));
+}
+
+/** Resets a connection once it has half of what comes next. */
+export function resetInReply(socket: Socket): void {
+  const push = socket.push.bind(socket);
+  socket.push = (bytes: Buffer) => {
+    socket.push = push;
+    const goesOn = push(bytes.subarray(0, bytes.length / 2));
+    reset(socket);
+    return goesOn;
+  };
+}
+
+/** The client's connections are broken between a call and its write. */
+export async function expectInStep(
+  open: () => Promise<OpenClient>,
+  breakOff = reset,
+): Promise<void> {
   const sockets: Socket[] = [];
   const note = (message: unknown): void => {
     sockets.push((message as { socket: Socket }).socket);
@@ -18,7 +37,7 @@ export async function expectInStep(open: () => Promise<OpenClient>): Promise<voi
     const lost = ask('lost').catch(String);
     // A cluster and a sentinel client choose a connection first.
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    for (const socket of sockets) socket.destroy(new Error('ECONNRESET'));
+    for (const socket of sockets) breakOff(socket);
     expect(await lost).to.match(/^lost$|ECONNRESET/);
     const texts = ['one', 'two', 'three'];
     expect(await Promise.all(texts.map(ask))).to.deep.equal(texts);
