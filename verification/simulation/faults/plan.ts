@@ -1,6 +1,6 @@
 import { type Random, streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
-import { nodesIn } from '../world/move.js';
+import { CLOCKS_OFF, nodesIn } from '../world/move.js';
 import { FAULTS, type FaultKind, isServerFault } from './kinds.js';
 
 /** One fault of a seed's schedule. Times are milliseconds. */
@@ -25,7 +25,7 @@ const FEW = 3;
  * A seed has some kinds of faults and not others: together they would hide each other's effects.
  */
 export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
-  const { seed, minutes, processes, faults } = settings;
+  const { seed, minutes, processes, faults, moved } = settings;
   const nodes = nodesIn(settings);
   const random = streamOf(seed, 'plan');
   const end = minutes * 60_000;
@@ -40,6 +40,11 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
   for (let at = random.exponential(gap); at < end; at += random.exponential(gap)) {
     const kind = random.pick(kinds);
     const target = random.between(0, (isServerFault(kind) ? nodes : processes) - 1);
+    // Clocks that are apart let tokens rise only if a majority loses its data over a longer time:
+    // docs/operations/several-masters.md.
+    const isOther = (each: PlannedFault): boolean =>
+      each.kind === 'restart-empty' && each.target !== target && at < each.at + 3 * CLOCKS_OFF;
+    if (moved === true && kind === 'restart-empty' && plan.some(isOther)) continue;
     // A node that lost its data stays away for one ttl.
     const absence = nodes > 1 && kind === 'restart-empty' ? 1.05 * longestTtl : 0;
     plan.push({

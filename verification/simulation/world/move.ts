@@ -8,6 +8,9 @@ const STEPS = [1 / 3, 2 / 3];
 /** Between the restarts of two processes, in milliseconds. */
 const STAGGER = 100;
 
+/** Milliseconds by which clocks of nodes may be off while their list is changed. */
+export const CLOCKS_OFF = 30_000;
+
 /** The number of nodes: with a move, a further node is in the new list alone. */
 export function nodesIn({ nodes, moved }: Settings): number {
   return moved === true ? nodes + 1 : nodes;

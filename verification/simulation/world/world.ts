@@ -14,7 +14,7 @@ import type { Gate } from './gate.js';
 import { Link, remoteBackend } from './link.js';
 import { NodeGate, remoteNode } from './node-gate.js';
 import { KeeperThread } from './keeper-thread.js';
-import { listsAt, nodesIn, restartsOf } from './move.js';
+import { CLOCKS_OFF, listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
 import { Scheduler } from './scheduler.js';
 import { type OpenStore, SimulatedServer } from './server.js';
@@ -29,9 +29,6 @@ export interface Incarnation {
 
 /** Clocks run apart by at most 1 %: each by at most this share from true time. */
 const DRIFT = 0.0045;
-
-/** Milliseconds by which clocks of nodes may be off while their list is changed. */
-const OFF = 30_000;
 
 /** The world of one seed: processes, their work, the network, and the servers. */
 export class World {
@@ -206,7 +203,7 @@ export class World {
     const { scheduler, history, settings } = this;
     const random = streamOf(settings.seed, 'server', index);
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
-    if (settings.moved === true) clock.step(random.real(-OFF, OFF));
+    if (settings.moved === true) clock.step(random.real(-CLOCKS_OFF, CLOCKS_OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
     return new SimulatedServer(clock, history, scheduler, openStore);
   }
