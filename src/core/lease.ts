@@ -61,7 +61,8 @@ export class Lease extends Release {
     // A clock of the user's own may throw: none is read from here on.
     this.stage = 'held';
     this.lastError = undefined;
-    this.heldSince = window.from.monotonic;
+    // The window of a grant that was pushed begins with an earlier call.
+    this.heldSince = isClaimed ? window.from.monotonic : now;
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimAt = now + Math.min(remaining / 2, CLAIM_DELAY_MS);
     this.#dueAt = isClaimed ? this.heldSince + this.link.extendEvery : claimAt;

@@ -6,6 +6,7 @@ import { ManualClock } from '../../src/time/manual-clock.js';
 import { telemetry } from '../../src/telemetry.js';
 import { collectUntil } from '../support/garbage.js';
 import { StubBackend } from '../unit/stub-backend.js';
+import { listeningFixture } from '../unit/stub-fixture.js';
 import { ChannelLog, CHANNELS } from './channel-log.js';
 
 const NAME = 'channels';
@@ -77,6 +78,17 @@ describe('diagnostics channels', () => {
     await stub.clock.advance(1000);
     await waiting;
     expect([waits(), stub.acquires.length > 2]).to.deep.equal([1, true]);
+  });
+
+  it('carry the time since the grant, also where a message brought the grant', async () => {
+    const { backend: pushing, clock: time, waiting, id } = await listeningFixture();
+    const heard = new ChannelLog('jobs');
+    await time.advance(1200);
+    await pushing.push(id);
+    await time.advance(20);
+    expect(await waiting.value?.release()).to.equal(true);
+    expect(heard.of('redsem:grant')[0]).to.include({ id, waited: 1200 });
+    expect(heard.of('redsem:release')[0]).to.include({ id, heldFor: 20 });
   });
 
   it('carry a handle that was garbage collected without release', async () => {
