@@ -44,6 +44,8 @@ export class Request extends Lease implements port.TicketRequest {
   readonly order: port.TicketRequest['order'];
   readonly cost: port.TicketRequest['cost'];
   readonly #timeout: number | undefined;
+  /** A reply said that no permit was free. */
+  #foundNone = false;
   // The caller's own objects: a lease that kept them could keep its own handle in memory.
   #forgetSignal: (() => void) | undefined;
   #onWaiting: ResolvedRequest['onWaiting'];
@@ -129,7 +131,8 @@ export class Request extends Lease implements port.TicketRequest {
       const { maxWaiting: limit = 0 } = this.link.options;
       this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
-      this.#noteArrival(verdict.arrival);
+      this.arrival = verdict.arrival;
+      this.#publishWait();
       if (verdict.progress !== undefined) this.#report(verdict.progress);
       this.#park();
     } else {
@@ -156,12 +159,12 @@ export class Request extends Lease implements port.TicketRequest {
     else this.abandon(this.#timeoutError());
   }
 
-  /** `arrival`: undefined on several masters, where no request has a place. */
-  #noteArrival(arrival: number | undefined): void {
-    const isNew = arrival === undefined ? this.attempts === 1 : this.arrival === undefined;
-    this.arrival = arrival;
+  /** Calls that failed before do not count: a permit may have been free. */
+  #publishWait(): void {
     const { name, id, permits } = this;
-    if (isNew && telemetry.wait.hasSubscribers) telemetry.wait.publish({ name, id, permits });
+    if (!this.#foundNone && telemetry.wait.hasSubscribers)
+      telemetry.wait.publish({ name, id, permits });
+    this.#foundNone = true;
   }
 
   #report(progress: port.QueueProgress): void {

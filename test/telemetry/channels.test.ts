@@ -5,8 +5,7 @@ import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import { telemetry } from '../../src/telemetry.js';
 import { collectUntil } from '../support/garbage.js';
-import { StubBackend } from '../unit/stub-backend.js';
-import { listeningFixture } from '../unit/stub-fixture.js';
+import { listeningFixture, PLAIN, stubFixture } from '../unit/stub-fixture.js';
 import { ChannelLog, CHANNELS } from './channel-log.js';
 
 const NAME = 'channels';
@@ -64,22 +63,6 @@ describe('diagnostics channels', () => {
     expect(log.of('redsem:mismatch')).to.deep.equal([{ name: NAME, limit: 5, otherLimit: 1 }]);
   });
 
-  it('carry the wait of a request once, when it is queued, and not when its call fails', async () => {
-    const stub = new StubBackend();
-    const waits = (): number => log.of('redsem:wait').length;
-    stub.onAcquire = (call, index) => {
-      if (index === 0) throw new Error('connect ECONNREFUSED');
-      return stub.allQueued(call);
-    };
-    const semaphore = new Semaphore(stub, NAME, { limit: 1 });
-    const waiting = semaphore.acquire(1000).catch(() => {});
-    await stub.clock.advance(0);
-    expect(waits()).to.equal(0);
-    await stub.clock.advance(1000);
-    await waiting;
-    expect([waits(), stub.acquires.length > 2]).to.deep.equal([1, true]);
-  });
-
   it('carry the time since the grant, also where a message brought the grant', async () => {
     const { backend: pushing, clock: time, waiting, id } = await listeningFixture();
     const heard = new ChannelLog('jobs');
@@ -89,6 +72,21 @@ describe('diagnostics channels', () => {
     expect(await waiting.value?.release()).to.equal(true);
     expect(heard.of('redsem:grant')[0]).to.include({ id, waited: 1200 });
     expect(heard.of('redsem:release')[0]).to.include({ id, heldFor: 20 });
+  });
+
+  it('carry a wait once, and only where no permit was free', async () => {
+    const { backend: stub, clock: time, asked } = stubFixture({ retry: PLAIN });
+    const heard = new ChannelLog('jobs');
+    const failed = Promise.reject(new Error('connect ECONNREFUSED'));
+    stub.onAcquire = (call, index) => (index === 0 ? failed : stub.allGranted(call));
+    await (await asked()).value?.release();
+    await time.advance(10);
+    expect(heard.of('redsem:wait'), 'a permit was free').to.deep.equal([]);
+    stub.onAcquire = (call, index) => (index === 2 ? failed : stub.allQueued(call));
+    await asked();
+    await time.advance(500);
+    const { id, permits } = { id: stub.ids[1], permits: 1 };
+    expect(heard.of('redsem:wait')).to.deep.equal([{ name: 'jobs', id, permits }]);
   });
 
   it('carry a handle that was garbage collected without release', async () => {
