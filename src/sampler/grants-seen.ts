@@ -8,18 +8,25 @@ const RATE_MS = 10_000;
  * look are above all earlier tokens. A ticket that came and went between two looks is not counted.
  */
 export class GrantsSeen {
-  #highest: number | undefined;
+  #highest = 0;
+  #lookedAt = -Infinity;
+  /** The first look, or the last look after a pause. */
   #since = 0;
   readonly #recent: { readonly at: number; readonly grants: number }[] = [];
 
-  /** The tokens granted since the look before; the first look finds no new tokens. */
+  /**
+   * The tokens granted since the look before. The first look finds no new tokens, nor does a look
+   * after a pause: its tokens may be old.
+   */
   newTokens(tokens: readonly number[], now: number): readonly number[] {
     const before = this.#highest;
-    this.#highest = tokens.reduce((most, token) => Math.max(most, token), before ?? 0);
-    if (before === undefined) this.#since = now;
-    const found = before === undefined ? [] : tokens.filter((token) => token > before);
+    const isFirst = now - this.#lookedAt > RATE_MS;
+    this.#highest = tokens.reduce((most, token) => Math.max(most, token), before);
+    this.#lookedAt = now;
+    if (isFirst) this.#since = now;
+    const found = isFirst ? [] : tokens.filter((token) => token > before);
     while ((this.#recent[0]?.at ?? now) < now - RATE_MS) this.#recent.shift();
-    if (before !== undefined) this.#recent.push({ at: now, grants: found.length });
+    if (!isFirst) this.#recent.push({ at: now, grants: found.length });
     return found;
   }
 

@@ -62,6 +62,28 @@ describe('the sampler', () => {
     stop();
   });
 
+  it('shows no grants and waits of a time without a viewer', async () => {
+    const { clock, sampler, open } = onMemory();
+    const jobs = open('jobs', 40);
+    await jobs.acquire();
+    const leave = sampler.watch('jobs', ignore);
+    await clock.advance(1000);
+    leave();
+    const full = await jobs.acquire({ permits: 39 });
+    const late = Array.from({ length: 30 }, () => jobs.acquire());
+    await clock.advance(60_000);
+    await full.release();
+    await Promise.all(late);
+    await clock.advance(60_000);
+    const stop = sampler.watch('jobs', ignore);
+    await clock.advance(1000);
+    const semaphore = sampler.semaphore('jobs');
+    const [last] = sampler.history('jobs').slice(-1);
+    expect(last).to.include({ held: 31, grantsPerSecond: 0, waitP50: null, waitP99: null });
+    expect(semaphore && sampler.rate(semaphore)).to.equal(0);
+    stop();
+  });
+
   it('says that the server is away also where no name is known', async () => {
     const { clock, backend, sampler } = onMemory();
     const { inspect } = backend;
