@@ -43,6 +43,18 @@ describe('slots won by majority', () => {
     expect(await fixture.inspect()).to.deep.equal(whole);
   });
 
+  it('are inspected at once beside a node that hangs, unless its vote is needed', async () => {
+    const fixture = new QuorumFixture(3, 3);
+    await fixture.take('a.1');
+    fixture.only('ab', () => HUNG);
+    const before = fixture.clock.monotonic();
+    expect(await fixture.inspect()).to.include({ held: 1 });
+    expect(fixture.clock.monotonic() - before).to.be.below(10);
+    fixture.node(1).memory.restart();
+    fixture.only('ab', () => ({ request: 0, reply: 100 }));
+    expect(await fixture.inspect()).to.include({ held: 1 });
+  });
+
   it('are asked for less at a time where nodes cannot do as much in their time, and more again later', async () => {
     const fixture = new QuorumFixture(3, 1000);
     let each = 3;

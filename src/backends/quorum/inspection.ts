@@ -1,5 +1,5 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
-import { askAll, MAX_NODE_TIMEOUT_MS } from './asking.js';
+import { askAll, MAX_NODE_TIMEOUT_MS, repliedIn } from './asking.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { type Majorities, Votes } from './votes.js';
@@ -12,23 +12,26 @@ export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,
 ): Promise<InspectReply> {
+  const { majorities } = quorum;
+  const found = new Map<string, Votes<NodeTicket>>();
   const answers = await askAll<ListReply>(quorum, {
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     ask: (link) => link.call(MAX_NODE_TIMEOUT_MS, (node) => node.list(key)),
-    // Also a silent node decides: with its vote a ticket may have a majority.
-    isDecided: () => false,
+    isDecided: (given, node) => {
+      for (const ticket of given.replies[node]?.tickets ?? []) {
+        const votes = found.get(ticket.id) ?? new Votes(majorities, 1);
+        votes.holdings[node] = ticket;
+        found.set(ticket.id, votes);
+      }
+      // With the vote of a silent node a slot may have a majority.
+      const isOpen = (votes: Votes): boolean =>
+        votes.slots(given.pending).length > votes.slots().length;
+      return majorities.reachedBy(repliedIn(given)) && ![...found.values()].some(isOpen);
+    },
   });
   quorum.assertMajority(answers);
-  const found = new Map<string, Votes<NodeTicket>>();
-  answers.replies.forEach((reply, node) => {
-    for (const ticket of reply?.tickets ?? []) {
-      const votes = found.get(ticket.id) ?? new Votes(quorum.majorities, 1);
-      votes.holdings[node] = ticket;
-      found.set(ticket.id, votes);
-    }
-  });
   const holders = [...found]
-    .flatMap(([id, votes]) => holderFrom(quorum.majorities, id, votes) ?? [])
+    .flatMap(([id, votes]) => holderFrom(majorities, id, votes) ?? [])
     .toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = holders.reduce((sum, { slots }) => sum + slots.length, 0);
   return { limit, limitFrom: 'options', held, waiting: 0, holders, waiters: [] };
