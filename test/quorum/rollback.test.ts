@@ -72,6 +72,19 @@ describe('a release', () => {
     expect(await fixture.release('b.1')).to.equal(false);
   });
 
+  it('is remembered for some seconds, also while a ticket is held for a day', async () => {
+    const fixture = new QuorumFixture(3, 3, 86_400_000);
+    await fixture.take('a.1');
+    for (const id of ['a.2', 'a.3']) {
+      await fixture.take(id);
+      await fixture.release(id);
+      await fixture.clock.advance(6000);
+    }
+    const { held } = fixture.backend('a');
+    expect(['a.2', 'a.3'].map((id) => held.wasReleased(id))).to.deep.equal([false, true]);
+    expect(held.get('a.1')).to.include({ label: 'label of a.1' });
+  });
+
   it('leaves nothing of a ticket that is being won or extended', async () => {
     for (const extended of [false, true]) {
       const fixture = new QuorumFixture(3, 1, 30_000);

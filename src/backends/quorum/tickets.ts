@@ -33,16 +33,16 @@ export interface HeldTicket extends Holding {
 /** How long a released ticket is remembered, for the calls that are still under way. */
 const RELEASED_MEMORY_MS = 5000;
 
-const RELEASED: Omit<HeldTicket, 'until'> = { slots: [], token: 0, attempt: 0, label: '' };
-
 /**
  * The tickets that this process won or extended, by id. They serve one purpose: a node that lost a
  * ticket gets it back only if this process has not released it meanwhile.
  */
 export class Tickets {
   readonly #clock: Clock;
-  /** The tickets in the order in which they were confirmed or released. */
-  readonly #known = new Map<string, HeldTicket>();
+  /** In the order in which they were confirmed. */
+  readonly #held = new Map<string, HeldTicket>();
+  /** In the order of their releases; behind a ticket that is held for long they would stay. */
+  readonly #released = new Map<string, { readonly until: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -50,36 +50,43 @@ export class Tickets {
 
   /** Undefined if the ticket is not held any more. */
   get(id: string): HeldTicket | undefined {
-    const ticket = this.#known.get(id);
-    const isHeld = ticket !== undefined && ticket.slots.length > 0;
-    return isHeld && ticket.until > this.#clock.monotonic() ? ticket : undefined;
+    const ticket = this.#held.get(id);
+    return ticket !== undefined && ticket.until > this.#clock.monotonic() ? ticket : undefined;
   }
 
   set(id: string, ticket: HeldTicket): void {
-    this.#known.delete(id);
-    this.#known.set(id, ticket);
-    const now = this.#clock.monotonic();
-    for (const [old, { until }] of this.#known) {
-      if (until > now) break;
-      this.#known.delete(old);
-    }
+    this.#forget(id);
+    this.#held.set(id, ticket);
   }
 
   lose(id: string): void {
-    if (!this.wasReleased(id)) this.#known.delete(id);
+    this.#held.delete(id);
   }
 
   release(id: string): void {
-    this.set(id, { ...RELEASED, until: this.#clock.monotonic() + RELEASED_MEMORY_MS });
+    this.#forget(id);
+    this.#released.set(id, { until: this.#clock.monotonic() + RELEASED_MEMORY_MS });
   }
 
   wasReleased(id: string): boolean {
-    return this.#known.get(id)?.slots.length === 0;
+    return this.#released.has(id);
   }
 
   /** The request that puts the ticket on a node; undefined if it is not held any more. */
   requestFor(id: string): HoldRequest | undefined {
     const ticket = this.get(id);
     return ticket && { ...ticket, id, mode: 'restore', permits: ticket.slots.length };
+  }
+
+  /** Forgets this ticket, and tickets whose time is over. */
+  #forget(id: string): void {
+    const now = this.#clock.monotonic();
+    for (const tickets of [this.#held, this.#released]) {
+      tickets.delete(id);
+      for (const [old, { until }] of tickets) {
+        if (until > now) break;
+        tickets.delete(old);
+      }
+    }
   }
 }
