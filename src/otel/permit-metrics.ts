@@ -42,7 +42,7 @@ export class PermitMetrics {
   }
 
   #listen(): void {
-    const { waits, drops, mismatches } = this.#instruments;
+    const { waits, drops, reclaims, mismatches } = this.#instruments;
     const on = this.#subscriptions;
     on.on('tracing:redsem:acquire:start', (context) => this.#onAcquire(context));
     on.on('tracing:redsem:acquire:asyncStart', (ended) => this.#onAcquireEnd(ended));
@@ -52,8 +52,9 @@ export class PermitMetrics {
     on.on('redsem:lost', (loss) => this.#onLost(loss));
     on.on('redsem:release', (release) => this.#onRelease(release));
     on.on('redsem:drop', ({ name, id }) => {
-      drops.add(1, this.#about(name));
-      this.#forget(id);
+      const about = this.#about(name);
+      drops.add(1, about);
+      reclaims.add(this.#forget(id), about);
     });
     on.on('redsem:mismatch', ({ name }) => mismatches.add(1, this.#about(name)));
   }
