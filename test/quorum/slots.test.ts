@@ -55,6 +55,18 @@ describe('slots won by majority', () => {
     expect(await fixture.inspect()).to.include({ held: 1 });
   });
 
+  it('are reported to be in danger by any node, also beside nodes that hang or show nothing', async () => {
+    const fixture = new QuorumFixture(3, 3);
+    const looks = [() => new Promise<undefined>(() => undefined), async () => undefined];
+    const found = (last: () => Promise<string | undefined>) => {
+      [...looks, last].forEach((findHazard, i) => Object.assign(fixture.node(i), { findHazard }));
+      return fixture.backend('a').findHazard(KEY);
+    };
+    expect(await found(async () => 'it may evict')).to.equal('node 2: it may evict');
+    looks[0] = () => Promise.reject(new Error('Connection is closed.'));
+    expect(await found(async () => undefined)).to.equal(undefined);
+  });
+
   it('are asked for less at a time where nodes cannot do as much in their time, and more again later', async () => {
     const fixture = new QuorumFixture(3, 1000);
     let each = 3;

@@ -161,11 +161,13 @@ export class QuorumBackend extends Quorum implements port.Backend {
     return inspectNodes(this, call);
   }
 
-  /** A single node in danger endangers no majority yet, but is reported. */
+  /** A single node in danger endangers no majority yet, but is reported; a node may hang. */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
-    const found = await Promise.all(this.links.map(async ({ node }) => node.findHazard?.(key)));
-    const index = found.findIndex((hazard) => hazard !== undefined);
-    return index < 0 ? undefined : `node ${index}: ${found[index]}`;
+    const asked = this.links.map(async ({ node }, index) => {
+      const hazard = await node.findHazard?.(key);
+      return hazard === undefined ? Promise.reject(new Error('none')) : `node ${index}: ${hazard}`;
+    });
+    return Promise.any(asked).catch(() => undefined);
   }
 
   /**
