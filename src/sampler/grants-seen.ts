@@ -30,7 +30,7 @@ export class GrantsSeen {
     return found;
   }
 
-  /** Grants per second; undefined before the second look. */
+  /** Grants per second; undefined before the second look, also after a pause. */
   rate(now: number): number | undefined {
     const recent = this.#recent.filter(({ at }) => at >= now - RATE_MS);
     if (recent.length === 0) return undefined;

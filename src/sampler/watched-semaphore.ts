@@ -48,7 +48,7 @@ export class WatchedSemaphore {
     return !this.isHot && this.seenAt !== undefined && this.summary.limit === undefined;
   }
 
-  /** Grants per second; undefined before the second look. */
+  /** Grants per second; undefined before the second look, also after a pause. */
   rate(now: number): number | undefined {
     return this.#grants.rate(now);
   }

@@ -20,7 +20,7 @@ export interface SemaphoreRow {
   readonly waiting: number;
   /** Permits held above the limit, after the limit was lowered; 0 mostly. */
   readonly over: number;
-  /** Grants per second over the last 10 s; left out before the second look. */
+  /** Grants per second over the last 10 s; left out before the second look, also after a pause. */
   readonly rate?: number;
   /** How long the first request in the queue has waited; null when the queue is empty. */
   readonly oldestWait: number | null;
