@@ -97,11 +97,14 @@ export class Sampler {
   }
 
   history(name: string): readonly HistoryPoint[] {
-    return this.#histories.of(name, this.#options.clock.wall());
+    const seenAt = this.reachable ? undefined : this.lastOkAt;
+    return this.#histories.of(name, seenAt ?? this.#options.clock.wall());
   }
 
+  /** While the server is away, the rate stays as the last look found it. */
   rate(semaphore: WatchedSemaphore): number | undefined {
-    return semaphore.rate(this.#options.clock.monotonic());
+    const seenAt = this.reachable ? undefined : semaphore.seenAt;
+    return semaphore.rate(seenAt ?? this.#options.clock.monotonic());
   }
 
   /** Whether the sampler may watch this name beside the names that it watches now. */

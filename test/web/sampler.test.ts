@@ -84,6 +84,30 @@ describe('the sampler', () => {
     stop();
   });
 
+  it('keeps the numbers of the last look while the server is away', async () => {
+    const { clock, backend, sampler, open } = onMemory();
+    const jobs = open('jobs', 9);
+    const stop = sampler.watch('jobs', ignore);
+    for (let i = 0; i < 4; i += 1) {
+      await clock.advance(500);
+      await jobs.acquire();
+    }
+    await clock.advance(0);
+    const refuse = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    Object.assign(backend, { inspect: refuse, listNames: refuse });
+    await clock.advance(1000);
+    const numbers = () => {
+      const semaphore = sampler.semaphore('jobs');
+      return [semaphore && sampler.rate(semaphore), sampler.history('jobs').at(-1)];
+    };
+    const before = numbers();
+    expect(before).to.have.nested.property('[0]').that.is.above(0);
+    await clock.advance(4000);
+    expect(sampler.reachable).to.equal(false);
+    expect(numbers()).to.deep.equal(before);
+    stop();
+  });
+
   it('says that the server is away also where no name is known', async () => {
     const { clock, backend, sampler } = onMemory();
     const { inspect } = backend;
