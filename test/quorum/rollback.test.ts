@@ -72,6 +72,20 @@ describe('a release', () => {
     expect(await fixture.release('b.1')).to.equal(false);
   });
 
+  it('is not followed by a late call that is sent again', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    await fixture.take('a.1');
+    await fixture.release('a.1');
+    // The clocks of the nodes ran ahead; the last node gets its call late, and then says no more.
+    for (const { memory } of fixture.nodes) memory.skew = 5000;
+    const fates = [{ request: 50, reply: 0 }, AT_ONCE];
+    fixture.node(2).fate = () => fates.shift() ?? { request: 0, reply: undefined };
+    await fixture.take('a.2');
+    expect(await fixture.release('a.2')).to.equal(true);
+    await fixture.clock.advance(90);
+    expect(await fixture.holders()).to.deep.equal(onAll([]));
+  });
+
   it('is remembered for some seconds, also while a ticket is held for a day', async () => {
     const fixture = new QuorumFixture(3, 3, 86_400_000);
     await fixture.take('a.1');

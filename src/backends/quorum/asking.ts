@@ -133,20 +133,9 @@ export class NodeLink {
     this.#dropFailed();
   }
 
-  /**
-   * A node that answers in time that the call was late has a clock that ran ahead: the process was
-   * idle for long, or suspended. The answer shows the node's time, and the call is sent once more.
-   */
-  async hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
+  hold(call: UntimedHold, timeoutMs: number): Promise<port.HoldReply> {
     this.#longestTtl = Math.max(this.#longestTtl, call.ttl);
-    const end = this.#clock.monotonic() + timeoutMs;
-    const send = (time: number): Promise<port.HoldReply> =>
-      this.call(time, (node, timing) => node.hold({ ...call, ...timing }));
-    return send(timeoutMs).catch((error: unknown) => {
-      const left = end - this.#clock.monotonic();
-      if (error instanceof LateCallError && left > 0) return send(left);
-      throw error;
-    });
+    return this.call(timeoutMs, (node, timing) => node.hold({ ...call, ...timing }));
   }
 
   /**
@@ -252,7 +241,15 @@ export function askAll<Reply extends port.NodeReply>(
         answers.pending &= ~(1 << node);
         if (isDecided(answers, node) || answers.pending === 0) end();
       };
-      ask(link).then(settle, (error: unknown) => settle(undefined, error));
+      // A node says in time that the call was late if its clock ran ahead: the process was idle for
+      // long, or suspended. Its time is known now. After the end the call is not sent again: it
+      // could run behind its rollback.
+      const askAgain = (error: unknown): Promise<Reply> => {
+        if (isOver || !(error instanceof LateCallError)) throw error;
+        return ask(link);
+      };
+      const asked = ask(link).catch(askAgain);
+      asked.then(settle, (error: unknown) => settle(undefined, error));
     });
   });
 }
