@@ -24,6 +24,11 @@ describe('extending by majority', () => {
     expect(error.message).to.include('1 of 3 nodes answered').and.to.include('node 2: ');
     fixture.only('abc', dead);
     expect(await fixture.extend('a.1')).to.deep.equal([true]);
+    for (const node of [0, 1]) fixture.node(node).fate = dead;
+    fixture.node(2).fate = () => HUNG;
+    const { message, reasons } = await errorOf(fixture.tryFor('a.2'), QuorumError);
+    expect(message).to.include('0 of 3 nodes answered').and.to.include('node 2: no reply yet');
+    expect(reasons).to.not.include(undefined);
   });
 
   it('puts tickets back where a minority lost them, with their slots and tokens', async () => {

@@ -195,8 +195,12 @@ export class Quorum {
     return () => void this.#listeners.delete(listener);
   }
 
-  errorFor({ errors }: Answers<unknown>): QuorumError {
-    return new QuorumError(this.majorities.needed, errors);
+  /** The errors of some nodes may decide before other nodes have answered. */
+  errorFor({ errors, pending }: Answers<unknown>): QuorumError {
+    const silent = (node: number) =>
+      (pending >> node) & 1 ? new Error('no reply yet') : undefined;
+    const reasons = errors.map((error, node) => error ?? silent(node));
+    return new QuorumError(this.majorities.needed, reasons);
   }
 
   /** Whether a majority may answer when the nodes that failed are asked again. */
