@@ -55,7 +55,8 @@ export class CompositeHandle extends LossEmitter {
    */
   get expiresIn(): number {
     if (this.#release !== undefined) return 0;
-    return Math.min(Infinity, ...this.#taken.map(({ expiresIn }) => expiresIn));
+    // Not with spread arguments, for which the stack has room for some 100 000.
+    return this.#taken.reduce((least, { expiresIn }) => Math.min(least, expiresIn), Infinity);
   }
 
   /**

@@ -4,8 +4,10 @@ import { fake, spy } from 'sinon';
 
 import { acquireAll, AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
 import { type KeyedHandle, KeyedMutex, KeyedSemaphore, ManualClock } from '../../../src/index.js';
-import { MemoryBackend, Semaphore } from '../../../src/index.js';
+import { type Handle, MemoryBackend, Semaphore } from '../../../src/index.js';
+import { CompositeHandle } from '../../../src/many/composite-handle.js';
 import { stripeOf } from '../../../src/many/key-stripes.js';
+import type { Share } from '../../../src/many/ordered-acquisition.js';
 import { collectUntil } from '../../support/garbage.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
@@ -48,6 +50,14 @@ it('says that a semaphore among several is paused, and that a handle of several 
   await other.setLimit(0);
   const { message } = await errorOf(acquireAll([one, other], 0), AcquireTimeoutError);
   expect(message).to.include('"other"').and.include('it is paused: its limit is 0');
+});
+
+it('looks at as many permits as a composite handle may have', () => {
+  const handle = { held: true, expiresIn: 5000 } as Handle;
+  const share: Share = { semaphore: {} as Semaphore, permits: 1, handle };
+  const shares = Array.from({ length: 200_000 }, () => share);
+  const composite = new CompositeHandle(name, [], shares);
+  expect([composite.held, composite.expiresIn]).to.deep.equal([true, 5000]);
 });
 
 const LOOKS: Readonly<Record<string, (handle: KeyedHandle) => void>> = {
