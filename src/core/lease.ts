@@ -269,7 +269,8 @@ export class Lease extends Release {
    * the backend answered.
    */
   get goneBecause(): LostReason | undefined {
-    return this.loss?.reason ?? (this.#left() > 0 ? 'missing' : undefined);
+    const isOver = this.link.clock.monotonic() >= this.leaseEnd;
+    return this.loss?.reason ?? (isOver ? undefined : 'missing');
   }
 
   /** See `Handle.release`. */

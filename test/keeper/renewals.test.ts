@@ -129,6 +129,19 @@ describe('a permit that a keeper renews', () => {
     });
   }
 
+  it('whose ticket is gone at its release is lost, however old its first lease is', async () => {
+    const semaphore = open();
+    const heard: string[] = [];
+    semaphore.on('warning', ({ code }) => heard.push(code));
+    await semaphore.use(async (handle) => {
+      await threads.time.advance(2.2 * TTL);
+      await (await other.adopt(handle.toJSON())).release();
+      handle.markUnchecked();
+    });
+    await threads.time.advance(1);
+    expect(heard).to.deep.equal(['LOST_UNNOTICED']);
+  });
+
   it('is not renewed after its release, though the order to stop is on its way', async () => {
     const handle = await hold();
     await threads.time.advance(TTL);
