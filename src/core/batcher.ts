@@ -134,12 +134,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     bundle.items = added(bundle.items, item);
   }
 
-  /** Settles when the calls that are under way for `owner` now have been answered. */
-  settled(owner: O): Promise<unknown> {
-    const own = this.#underWay.filter(({ shares }) =>
-      shares.some((share) => share.owner === owner),
+  /** The replies to the calls that are under way for `owner` now. */
+  awaitedBy(owner: O): Promise<unknown>[] {
+    return this.#underWay.flatMap(({ shares, replies = [] }) =>
+      shares.some((share) => share.owner === owner) ? replies : [],
     );
-    return Promise.allSettled(own.map(async ({ replies }) => replies));
   }
 
   // After a reply, too, on the next tick: by then its callers have added their next items.

@@ -337,8 +337,9 @@ export class SemaphoreLink implements Owner {
     await Promise.all([abandoned, lost]);
     // Their replies may show tickets to give back. Through a pool of connections, replies to
     // releases may come before them.
-    this.releases.drainAfter(this.batchers.acquires.settled(this));
-    this.releases.drainAfter(this.batchers.renewals.settled(this));
+    const { acquires, renewals } = this.batchers;
+    for (const replies of [...acquires.awaitedBy(this), ...renewals.awaitedBy(this)])
+      this.releases.drainAfter(replies);
     // At the same time, so that a server that hangs holds it up once.
     await Promise.all([this.client.close(), this.releases.drained()]);
     // The timer that all semaphores share ends a tick after its last user.

@@ -191,6 +191,14 @@ describe('closing a semaphore', () => {
     expect(clock.timers).to.equal(0);
   });
 
+  it('sets no timer while nothing is under way', async () => {
+    const { clock, semaphore, handle } = await heldFixture();
+    await handle.release();
+    const schedule = spy(clock, 'schedule');
+    await semaphore.close();
+    expect(schedule.callCount).to.equal(0);
+  });
+
   it('leaves nothing to send: a release of its handles after it is false, and makes no call [P8]', async () => {
     const { backend, clock, semaphore, handle } = await heldFixture();
     await semaphore.close();
