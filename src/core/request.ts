@@ -264,8 +264,7 @@ export class Request extends Lease implements port.TicketRequest {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isNew = this.arrival === undefined;
-    const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
+    const isSilent = this.stage === 'sent' && (!this.#foundNone || waited >= SLOW_CALL_MS);
     return isSilent ? new CallTimeoutError(waited) : undefined;
   }
 }
