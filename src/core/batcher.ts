@@ -82,14 +82,14 @@ const NONE: never[] = [];
 /** The items of one owner in a call. `bundle`: where they had gathered. */
 type LeavingShare<O, I> = Share<O, I> & { readonly bundle: Share<O, I> };
 
-interface CallUnderWay<O, I> extends Call {
+interface CallUnderWay<O, I, R> extends Call {
   late: boolean;
   /** For a semaphore that travels alone: it keeps no other call from leaving. */
   isAlone: boolean;
   /** Monotonic. */
   deadline: number;
   shares: LeavingShare<O, I>[];
-  replies: Promise<unknown> | undefined;
+  replies: Promise<readonly R[]> | undefined;
 }
 
 let lastNumber = 0;
@@ -112,7 +112,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #overdue: Wakeup;
   #gathered: Share<O, I>[] = NONE;
   /** Calls whose time is not over. */
-  #underWay: CallUnderWay<O, I>[] = NONE;
+  #underWay: CallUnderWay<O, I, R>[] = NONE;
   /** How many of them count towards `MOST_UNDER_WAY`. */
   #shared = 0;
   /** The moment before the next calls leave; undefined: none are about to. */
@@ -196,7 +196,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     return items[0]?.joinCall(call) === true ? items : NONE;
   }
 
-  #newCall(sent: Instant): CallUnderWay<O, I> {
+  #newCall(sent: Instant): CallUnderWay<O, I, R> {
     lastNumber += 1;
     return {
       operation: this.#operation.name,
@@ -210,28 +210,26 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     };
   }
 
-  #send(call: CallUnderWay<O, I>): void {
+  #send(call: CallUnderWay<O, I, R>): void {
     const timeoutMs = this.#operation.timeoutOf?.(call.shares);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#underWay = added(this.#underWay, call);
     if (!call.isAlone) this.#shared += 1;
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
-    let replies: Promise<readonly R[]>;
     try {
-      replies = this.#operation.run(call.shares);
+      call.replies = this.#operation.run(call.shares);
     } catch (error) {
       // A backend may throw instead of rejecting.
-      replies = Promise.reject(error);
+      call.replies = Promise.reject(error);
     }
-    call.replies = replies;
-    replies.then(
+    call.replies.then(
       (all) => this.#onReplies(call, all),
       (error: unknown) => this.#fail(call, error),
     );
   }
 
   /** A reply that its items cannot read keeps no other from its own. */
-  #onReplies(call: CallUnderWay<O, I>, replies: readonly R[]): void {
+  #onReplies(call: CallUnderWay<O, I, R>, replies: readonly R[]): void {
     this.#end(call);
     let index = 0;
     for (const share of call.shares) {
@@ -251,7 +249,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   }
 
   /** It waits for no reply any more. */
-  #end(call: CallUnderWay<O, I>): void {
+  #end(call: CallUnderWay<O, I, R>): void {
     if (call.late) return;
     const isLast = this.#underWay.length === 1;
     this.#underWay = isLast ? NONE : this.#underWay.filter((other) => other !== call);
@@ -273,7 +271,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     for (const { deadline } of this.#underWay) this.#overdue.wakeBy(deadline, now);
   }
 
-  #fail(call: CallUnderWay<O, I>, error: unknown): void {
+  #fail(call: CallUnderWay<O, I, R>, error: unknown): void {
     if (call.late) return;
     this.#end(call);
     // Trouble that passes is no semaphore's fault.
