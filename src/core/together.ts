@@ -34,11 +34,14 @@ export function acquireTogether(
   // In a separate call, behind the releases that were made before in the same turn.
   const batcher = new Batcher<SemaphoreLink, Request, Reply>(host, callTimeoutMs, {
     name: 'acquire',
-    run: async (shares) => {
+    run: (shares) => {
       const calls = acquireCalls(shares, clock.monotonic(), callTimeoutMs);
       // An aborted request has stayed behind, and then none is asked for.
-      const replies = calls.length === requests.length && (await backend.acquireTogether?.(calls));
-      return replies || shares.map(() => null);
+      const asking = calls.length === requests.length && backend.acquireTogether?.(calls);
+      const replies = Promise.resolve(asking).then((all) => all || shares.map(() => null));
+      // The reply may show tickets to give back after a close.
+      for (const { owner } of shares) owner.releases.drainAfter(replies);
+      return replies;
     },
     deliver: (share, reply, call) => {
       if (reply === null) for (const request of share.items) request.refuse();

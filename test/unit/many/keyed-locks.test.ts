@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fake, spy } from 'sinon';
 
+import type { AcquireCall } from '../../../src/backend.js';
 import { acquireAll, AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
 import { type KeyedHandle, KeyedMutex, KeyedSemaphore, ManualClock } from '../../../src/index.js';
 import { type Handle, MemoryBackend, Semaphore } from '../../../src/index.js';
@@ -11,7 +12,7 @@ import type { Share } from '../../../src/many/ordered-acquisition.js';
 import { collectUntil } from '../../support/garbage.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { granting } from '../stub-fixture.js';
+import { granting, later } from '../stub-fixture.js';
 
 const name = 'm';
 
@@ -134,6 +135,25 @@ describe('a keyed mutex on a backend that a test decides', () => {
       await closing;
     });
   }
+
+  it('closes after the reply to a call for all, and gives back what that granted [P4]', async () => {
+    const { clock } = backend;
+    const late = later<void>();
+    Object.assign(backend, {
+      acquireTogether: (calls: AcquireCall[]) => late.promise.then(() => backend.acquire(calls)),
+    });
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const acquiring = watch(clock, mutex.acquire(['a', 'b']));
+    await clock.advance(0);
+    const closing = watch(clock, mutex.close());
+    await clock.advance(100);
+    expect(acquiring.error).to.be.instanceOf(ClosedError);
+    expect(closing.done).to.equal(false);
+    late.resolve();
+    await clock.advance(0);
+    expect(closing.at).to.equal(100);
+    expect(backend.givenBack.toSorted()).to.deep.equal([...backend.ids, ...backend.ids].toSorted());
+  });
 
   it('says how long the only call for all had no reply, however old the process is', async () => {
     const { clock } = backend;
