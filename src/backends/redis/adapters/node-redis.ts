@@ -43,10 +43,6 @@ interface Subscriber {
 
 type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
-interface Emitter {
-  on(event: string, listener: () => void): unknown;
-}
-
 interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
@@ -54,13 +50,13 @@ interface Node {
 type NodeClient = OneConnection & NodeRedisClient;
 
 /** What a client offers to its own maintenance since version 5.9. */
-interface Pausable extends Emitter {
+interface Pausable extends Pick<Subscriber, 'on'> {
   _pause(): void;
   _unpause(): void;
 }
 
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
-interface NodeRedisCluster extends Emitter {
+interface NodeRedisCluster extends Pick<Subscriber, 'on'> {
   readonly masters: readonly Node[];
   readonly replicas: readonly Node[];
   nodeClient(node: Node): NodeClient | Promise<NodeClient>;
@@ -127,8 +123,7 @@ function keepInStep<T extends object>(client: T): T {
 /** The clients of its nodes, also of nodes that it connects to later. */
 function keepNodesInStep(cluster: NodeRedisCluster): void {
   const keep = (): void => {
-    for (const { client } of [...cluster.masters, ...cluster.replicas])
-      if (client !== undefined) keepInStep(client);
+    for (const { client = {} } of [...cluster.masters, ...cluster.replicas]) keepInStep(client);
   };
   keep();
   cluster.on('node-ready', keep);
