@@ -162,8 +162,7 @@ export class Request extends Lease implements port.TicketRequest {
   /** Calls that failed before do not count: a permit may have been free. */
   #publishWait(): void {
     const { name, id, permits } = this;
-    if (!this.#foundNone && telemetry.wait.hasSubscribers)
-      telemetry.wait.publish({ name, id, permits });
+    if (!this.#foundNone) telemetry.wait.publish({ name, id, permits });
     this.#foundNone = true;
   }
 

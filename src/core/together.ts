@@ -27,8 +27,7 @@ export function acquireTogether(
   const link = wanted[0]?.link;
   if (link === undefined || !canTakeTogether(wanted, link)) return 'unable';
   const requests = wanted.map((each) => new Request(each.link, { permits: each.permits, signal }));
-  const { callTimeoutMs } = link;
-  const { backend, clock } = link.client;
+  const { backend, clock, callTimeoutMs } = link;
   // An error is of no semaphore alone: none is asked for again by itself.
   const host = { clock, isRetryable: () => true };
   // In a separate call, behind the releases that were made before in the same turn.
