@@ -42,6 +42,20 @@ describe('the error of a time-out', () => {
     await handles[2]?.release();
   });
 
+  it('says nothing of a try that was made just before it, on several masters, too', async () => {
+    const { backend, clock, semaphore } = stubFixture();
+    backend.onAcquire = async (call, index) => {
+      if (index > 0) await new Promise<void>((resolve) => clock.schedule(resolve, 40));
+      return backend.verdicts(call, () => ({ kind: 'queued', arrival: undefined }));
+    };
+    const late = [80, 90, 105].map((time) => watch(clock, semaphore.acquire(time)));
+    const start = clock.monotonic();
+    await clock.advance(106);
+    expect(backend.tries.map((at) => at - start)).to.deep.equal([0, 10, 70]);
+    const causes = late.map(({ error }) => (error as Error).cause);
+    expect(causes).to.deep.equal([undefined, undefined, undefined]);
+  });
+
   it('costs no look at the requests that wait where nothing is held: many may time out together', () => {
     const { backend, clock } = stubFixture();
     const options = { limit: 1, ttl: 3000, extendEvery: 0, label: '', retry: PLAIN, clock };
