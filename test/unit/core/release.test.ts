@@ -60,8 +60,8 @@ describe('releasing', () => {
 
   it('of a request is tried for as long as its lease may last, which a rate may make long [P4]', async () => {
     const { backend, clock, acquire } = stubFixture(LONG);
-    const turn = { askAgainAt: clock.wall() + 300_000, isTurn: true };
-    backend.onAcquire = (call) => ({ ...backend.allQueued(call), ...turn });
+    const news = { askAgainAt: clock.wall() + 300_000, isTurn: true };
+    backend.onAcquire = (call) => ({ ...backend.allQueued(call), ...news });
     backend.isRetryable = () => false;
     backend.onRelease = () => Promise.reject(away);
     acquire(1000);
