@@ -90,7 +90,7 @@ export function metersShown(
   for (const meter of known) if (meter.until > now) meters.set(meter.name, meter);
   let rate: RateState | undefined;
   // An assignment to the name '__proto__' would add no budget.
-  const budgets = new Map<string, BudgetState>();
+  const found = new Map<string, BudgetState>();
   for (const meter of meters.values()) {
     const { name, rate: terms, until } = meter;
     if (terms === undefined) continue;
@@ -101,10 +101,9 @@ export function metersShown(
     const isStored = until >= NEVER_US;
     const from = until > 0 ? 'caller' : 'options';
     if (name === RATE) rate = { ...terms, from: isStored ? 'setRate' : from, nextIn };
-    else budgets.set(name, { amount, per, burst, from: isStored ? 'setBudget' : from, used });
+    else found.set(name, { amount, per, burst, from: isStored ? 'setBudget' : from, used });
   }
-  const shown = budgets.size > 0 && { budgets: Object.fromEntries(budgets) };
-  return { ...(rate && { rate }), ...shown };
+  return { ...(rate && { rate }), ...(found.size > 0 && { budgets: Object.fromEntries(found) }) };
 }
 
 export function microseconds(milliseconds: number): number {

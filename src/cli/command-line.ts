@@ -47,14 +47,10 @@ async function dispatch([word, ...argv]: readonly string[]): Promise<number | vo
     throw new UsageError(`${message}; redsem --help lists them`);
   }
   // Before the other arguments are checked: with --help they may be wrong.
-  if (isHelp || asksForHelp(argv)) return print(helpOf(name));
+  const [own] = splitAtDashes(argv);
+  if (isHelp || own.includes('--help') || own.includes('-h')) return print(helpOf(name));
   const args = new Arguments(name, argv);
   return (await load())(args);
-}
-
-function asksForHelp(argv: readonly string[]): boolean {
-  const [own] = splitAtDashes(argv);
-  return own.includes('--help') || own.includes('-h');
 }
 
 /** The entry of an error or a warning in the reference; undefined if the word is no code. */

@@ -269,8 +269,8 @@ export class Lease extends Release {
    * the backend answered.
    */
   get goneBecause(): LostReason | undefined {
-    const isOver = this.link.clock.monotonic() >= this.leaseEnd;
-    return this.loss?.reason ?? (isOver ? undefined : 'missing');
+    if (this.loss !== undefined) return this.loss.reason;
+    return this.link.clock.monotonic() < this.leaseEnd ? 'missing' : undefined;
   }
 
   /** See `Handle.release`. */

@@ -40,7 +40,7 @@ export class Releases {
   /** Pauses since the last call that worked. */
   #pauses = 0;
   /** The monotonic time of the latest turn: requests of this process may live until then. */
-  turnAt: number = -Infinity;
+  turnAt = 0;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;
@@ -234,9 +234,8 @@ export class Release implements Item<never> {
     else if (isRefused) this.#answer(this.#error('was refused'));
     // A call that got no answer may still renew it, however late. A ticket outlives its lease also
     // where the server's clock was set back.
-    const longestLife = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
-    const lastLease = Math.max(this.leaseEnd, releases.turnAt);
-    releases.onFailed(this, isRefused, now < lastLease + longestLife);
+    const longest = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
+    releases.onFailed(this, isRefused, now < Math.max(this.leaseEnd, releases.turnAt) + longest);
   }
 
   /** Ends it if its caller has waited for long enough. True: it has. */

@@ -299,10 +299,8 @@ export class SemaphoreLink implements Owner {
   scheduleTry(askAgainAt?: number, isTurn = false, asksProgress = false): void {
     const { clock, client, options, releases, batchers } = this;
     const now = clock.monotonic();
-    if (isTurn && askAgainAt !== undefined) {
-      const turnAt = now + batchers.serverClock.delayUntil(askAgainAt);
-      releases.turnAt = Math.max(releases.turnAt, turnAt);
-    }
+    const turnAt = isTurn ? now + batchers.serverClock.delayUntil(askAgainAt ?? 0) : 0;
+    releases.turnAt = Math.max(releases.turnAt, turnAt);
     if (!client.waiting.has(this)) return;
     if (this.#unsureSince !== undefined || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));

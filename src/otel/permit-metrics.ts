@@ -52,9 +52,8 @@ export class PermitMetrics {
     on.on('redsem:lost', (loss) => this.#onLost(loss));
     on.on('redsem:release', (release) => this.#onRelease(release));
     on.on('redsem:drop', ({ name, id }) => {
-      const about = this.#about(name);
-      drops.add(1, about);
-      reclaims.add(this.#forget(id), about);
+      drops.add(1, this.#about(name));
+      reclaims.add(this.#forget(id), this.#about(name));
     });
     on.on('redsem:mismatch', ({ name }) => mismatches.add(1, this.#about(name)));
   }

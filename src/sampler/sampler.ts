@@ -97,14 +97,14 @@ export class Sampler {
   }
 
   history(name: string): readonly HistoryPoint[] {
-    const seenAt = this.reachable ? undefined : this.lastOkAt;
-    return this.#histories.of(name, seenAt ?? this.#options.clock.wall());
+    const now = this.#options.clock.wall();
+    return this.#histories.of(name, this.reachable ? now : (this.lastOkAt ?? now));
   }
 
   /** While the server is away, the rate stays as the last look found it. */
   rate(semaphore: WatchedSemaphore): number | undefined {
-    const seenAt = this.reachable ? undefined : semaphore.seenAt;
-    return semaphore.rate(seenAt ?? this.#options.clock.monotonic());
+    const now = this.#options.clock.monotonic();
+    return semaphore.rate(this.reachable ? now : (semaphore.seenAt ?? now));
   }
 
   /** Whether the sampler may watch this name beside the names that it watches now. */

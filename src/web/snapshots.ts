@@ -12,7 +12,9 @@ const MOST_ENTRIES = 5000;
 /** The list of the page, as of the last look. */
 export function listSnapshot(sampler: Sampler, at: number, actions: boolean): api.ListSnapshot {
   const rows = sampler.semaphores.map((semaphore) => rowOf(sampler, semaphore));
-  const semaphores = rows.toSorted(byPressure).slice(0, MOST_ROWS);
+  const semaphores = rows
+    .toSorted((one, other) => other.pressure - one.pressure || (one.name < other.name ? -1 : 1))
+    .slice(0, MOST_ROWS);
   return { at, server: serverState(sampler), actions, semaphores, total: rows.length };
 }
 
@@ -57,11 +59,6 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): api.SemaphoreRow 
     ...(rate !== undefined && { rate }),
     ...(error !== undefined && { error }),
   };
-}
-
-function byPressure(one: api.SemaphoreRow, other: api.SemaphoreRow): number {
-  if (one.pressure !== other.pressure) return other.pressure - one.pressure;
-  return one.name < other.name ? -1 : 1;
 }
 
 function slotsOf({

@@ -22,7 +22,8 @@ export async function web(args: Arguments): Promise<void> {
   if (given === undefined && !isLoopback(address.hostname)) {
     throw new UsageError('--listen: expected a loopback address, or a token by --token-file');
   }
-  if (isWildcard(address.hostname) && args.texts('host').length === 0) {
+  // The address means all addresses of this machine: browsers need another name.
+  if (/^[[\]0:.]+$/.test(address.hostname) && args.texts('host').length === 0) {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
@@ -90,9 +91,4 @@ function listenUrl(option: string, text: string): URL {
 /** Whether only this machine can reach it. */
 function isLoopback(host: string): boolean {
   return ['localhost', '[::1]'].includes(host) || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-/** Whether it means all addresses of this machine, so that browsers need another name. */
-function isWildcard(host: string): boolean {
-  return /^[[\]0:.]+$/.test(host);
 }

@@ -32,7 +32,7 @@ function bodyLines(view: View, size: Size): Line[] {
     view.name !== undefined && first !== undefined
       ? detailLines(view, first, size)
       : overviewLines(view, size);
-  if (isFresh(view)) return lines;
+  if (stateOf(view)[0] === 'connected') return lines;
   // Old numbers are faint at once.
   return lines.map((line) =>
     line.some(({ style }) => style === 'chosen') ? line : restyled(line, 'faint'),
@@ -64,11 +64,6 @@ function stateOf({ connected, failed, seenAt }: View): [state: string, style?: S
   if (!connected) return ['not connected', 'alarm'];
   if (failed) return ['no answer', 'alarm'];
   return seenAt === undefined ? ['connecting'] : ['connected', 'good'];
-}
-
-/** Whether the numbers are of now. */
-function isFresh(view: View): boolean {
-  return stateOf(view)[0] === 'connected';
 }
 
 /** The server and the age of the numbers; without room, the least important goes first. */

@@ -99,6 +99,9 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
 
 const keptInStep = new WeakSet();
 
+/** `clientUnblock` is new in version 6. */
+const isSixth = (client: object): boolean => hasMethods(client, 'clientUnblock');
+
 /**
  * Version 5 writes what it has to send one turn later, also when its connection is lost meanwhile:
  * to the dead socket. Such a call takes the first reply of the next connection for its own, and
@@ -107,9 +110,9 @@ const keptInStep = new WeakSet();
  */
 function keepInStep<T extends object>(client: T): T {
   if (isSixth(client) || keptInStep.has(client)) return client;
+  keptInStep.add(client);
   if (isCluster(client)) keepNodesInStep(client);
   if (!hasMethods<Pausable>(client, '_pause', '_unpause', 'on')) return client;
-  keptInStep.add(client);
   const resume = (): void => client._unpause();
   client.on('reconnecting', () => {
     client._pause();
@@ -213,11 +216,6 @@ function copierOf(client: object): MakeCopy | undefined {
 
 function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
-}
-
-/** `clientUnblock` is new in version 6. */
-function isSixth(client: object): boolean {
-  return hasMethods(client, 'clientUnblock');
 }
 
 function isSentinel(client: object): client is NodeRedisSentinel {
