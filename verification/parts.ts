@@ -47,6 +47,10 @@ const OLD_SEEDS = [
   // A wall clock that is set forward, before most nodes lose their data.
   '--seed 374321702 --minutes 1 --processes 8 --nodes 3',
   '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old --real-scripts',
+  // An idle process whose clock runs unlike the clocks of all nodes.
+  '--seed 2667617288 --minutes 0.5 --nodes 3',
+  // A withdrawal that is refused while a rate lets the request wait long.
+  '--seed 1147211415 --minutes 0.5 --budgets',
 ];
 
 /** Of each kind of run; `npm test` has a sample of them. */
