@@ -36,7 +36,7 @@ describeWithServer('redsem as it is installed', (server) => {
     const missing = 'redsem: redis is not installed beside redsem: npm install redis\n';
     expect(one.stderr).to.equal(missing);
     expect((await call(['--help'])).code).to.equal(0);
-    expect((await call(['help', 'QUORUM'])).stdout).to.match(/^QUORUM\n\nFewer nodes/);
+    expect((await call(['help', 'QUORUM'])).stdout).to.match(/^QUORUM\n\nOn several masters/);
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as object;
     const { stdout } = await call(['--version']);
     expect(stdout.trim()).to.equal(Reflect.get(manifest, 'version'));
