@@ -1,6 +1,6 @@
 import type { HolderState, InspectReply } from '../backends/backend.js';
 
-/** The time over which the rate is counted, in milliseconds. */
+/** The shortest time over which the rate is counted, in milliseconds. */
 const RATE_MS = 10_000;
 
 /**
@@ -13,6 +13,13 @@ export class GrantsSeen {
   /** The first look, or the last look after a pause. */
   #since = 0;
   readonly #recent: { readonly at: number; readonly grants: number }[] = [];
+  /** The time over which the rate is counted. A pause is longer. */
+  readonly #span: number;
+
+  /** `interval`: milliseconds between two looks. */
+  constructor(interval: number) {
+    this.#span = Math.max(RATE_MS, 2 * interval);
+  }
 
   /**
    * The tokens granted since the look before. The first look finds no new tokens, nor does a look
@@ -20,22 +27,22 @@ export class GrantsSeen {
    */
   newTokens(tokens: readonly number[], now: number): readonly number[] {
     const before = this.#highest;
-    const isFirst = now - this.#lookedAt > RATE_MS;
+    const isFirst = now - this.#lookedAt > this.#span;
     this.#highest = tokens.reduce((most, token) => Math.max(most, token), before);
     this.#lookedAt = now;
     if (isFirst) this.#since = now;
     const found = isFirst ? [] : tokens.filter((token) => token > before);
-    while ((this.#recent[0]?.at ?? now) < now - RATE_MS) this.#recent.shift();
+    while ((this.#recent[0]?.at ?? now) < now - this.#span) this.#recent.shift();
     if (!isFirst) this.#recent.push({ at: now, grants: found.length });
     return found;
   }
 
   /** Grants per second; undefined before the second look, also after a pause. */
   rate(now: number): number | undefined {
-    const recent = this.#recent.filter(({ at }) => at >= now - RATE_MS);
+    const recent = this.#recent.filter(({ at }) => at >= now - this.#span);
     if (recent.length === 0) return undefined;
     const grants = recent.reduce((sum, look) => sum + look.grants, 0);
-    return (grants * 1000) / Math.max(1000, Math.min(RATE_MS, now - this.#since));
+    return (grants * 1000) / Math.max(1000, Math.min(this.#span, now - this.#since));
   }
 }
 

@@ -104,7 +104,7 @@ export class Sampler {
   /** While the server is away, the rate stays as the last look found it. */
   rate(semaphore: WatchedSemaphore): number | undefined {
     const now = this.#options.clock.monotonic();
-    return semaphore.rate(this.reachable ? now : (semaphore.seenAt ?? now));
+    return semaphore.grants.rate(this.reachable ? now : (semaphore.seenAt ?? now));
   }
 
   /** Whether the sampler may watch this name beside the names that it watches now. */
@@ -275,8 +275,8 @@ export class Sampler {
   }
 
   #note(name: string, see: (semaphore: WatchedSemaphore, now: number) => Found): void {
-    const { clock, names = [] } = this.#options;
-    const semaphore = this.#watched.get(name) ?? new WatchedSemaphore(name);
+    const { clock, interval, names = [] } = this.#options;
+    const semaphore = this.#watched.get(name) ?? new WatchedSemaphore(name, interval);
     this.#watched.set(name, semaphore);
     const found = see(semaphore, clock.monotonic());
     const isKept = this.#watches.has(name) || names.includes(name);
@@ -285,8 +285,7 @@ export class Sampler {
       this.#names.delete(name);
       this.#histories.delete(name);
     } else if (semaphore.error === undefined) {
-      const { held, waiting, limit } = semaphore.summary;
-      const look = { held, waiting, limit, ...found };
+      const look = { ...semaphore.summary, ...found };
       this.#histories.add(name, clock.wall(), look, semaphore.isHot || isKept);
     }
   }

@@ -30,12 +30,14 @@ export class WatchedSemaphore {
   error: string | undefined;
   /** The time of the last look; undefined: none. */
   seenAt: number | undefined;
-  readonly #grants = new GrantsSeen();
+  readonly grants: GrantsSeen;
   /** Undefined: the last look did not show which requests waited. */
   #arrivals: Arrivals | undefined;
 
-  constructor(name: string) {
+  /** `interval`: milliseconds between two looks. */
+  constructor(name: string, interval = 0) {
     this.name = name;
+    this.grants = new GrantsSeen(interval);
   }
 
   /** Whether it has holders or waiters, or cannot be read. */
@@ -48,23 +50,18 @@ export class WatchedSemaphore {
     return !this.isHot && this.seenAt !== undefined && this.summary.limit === undefined;
   }
 
-  /** Grants per second; undefined before the second look, also after a pause. */
-  rate(now: number): number | undefined {
-    return this.#grants.rate(now);
-  }
-
   seeOverview(reply: OverviewReply, now: number): Found {
     this.#arrivals = undefined;
     if ('error' in reply) return this.fail(reply.error, now);
     const { tokens, ...summary } = reply;
     this.#see(now, summary);
-    return { grants: this.#grants.newTokens(tokens, now).length };
+    return { grants: this.grants.newTokens(tokens, now).length };
   }
 
   seeDetail(reply: InspectReply, now: number): Found {
     this.#see(now, overviewOf(reply), reply);
     const tokens = reply.holders.map(({ fencingToken }) => fencingToken);
-    const newTokens = new Set(this.#grants.newTokens(tokens, now));
+    const newTokens = new Set(this.grants.newTokens(tokens, now));
     const granted = reply.holders.filter(({ fencingToken }) => newTokens.has(fencingToken));
     const before = this.#arrivals;
     this.#arrivals = arrivalsOf(reply, now);

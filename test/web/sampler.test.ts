@@ -4,9 +4,9 @@ import { Sampler } from '../../src/sampler/sampler.js';
 import { sharedSampler } from '../../src/sampler/shared-samplers.js';
 import { viewFixture } from './web-fixture.js';
 
-function onMemory() {
+function onMemory(interval = 1000) {
   const { clock, backend, open } = viewFixture();
-  const sampler = new Sampler(backend, { prefix: 'redsem', interval: 1000, clock });
+  const sampler = new Sampler(backend, { prefix: 'redsem', interval, clock });
   return { clock, backend, sampler, open };
 }
 
@@ -59,6 +59,22 @@ describe('the sampler', () => {
     const waits = sampler.history('jobs').flatMap(({ waitP50 }) => waitP50 ?? []);
     expect(waits.map(Math.round)).to.deep.equal([4500]);
     expect(sampler.semaphore('jobs')?.detail?.holders[0]?.id).to.equal(second.id);
+    stop();
+  });
+
+  it('counts grants also where the looks are far apart', async () => {
+    const { clock, sampler, open } = onMemory(30_000);
+    const jobs = open('jobs', 40);
+    const stop = sampler.watch(undefined, ignore);
+    const numbers: (number | undefined)[] = [];
+    for (let second = 0; second < 180; second += 1) {
+      if (second % 5 === 0) await jobs.acquire();
+      await clock.advance(1000);
+      const semaphore = sampler.semaphore('jobs');
+      numbers.push(semaphore && sampler.rate(semaphore));
+    }
+    expect(Math.min(...numbers.slice(70).map((rate = 0) => rate))).to.be.within(0.15, 0.3);
+    expect(Math.max(...numbers.slice(70).map((rate = 0) => rate))).to.be.within(0.15, 0.31);
     stop();
   });
 
