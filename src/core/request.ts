@@ -132,7 +132,10 @@ export class Request extends Lease implements port.TicketRequest {
       this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
       this.arrival = verdict.arrival;
-      this.#publishWait();
+      const { name, id, permits } = this;
+      // Calls that failed before do not count: a permit may have been free.
+      if (!this.#foundNone) telemetry.wait.publish({ name, id, permits });
+      this.#foundNone = true;
       if (verdict.progress !== undefined) this.#report(verdict.progress);
       this.#park();
     } else {
@@ -157,13 +160,6 @@ export class Request extends Lease implements port.TicketRequest {
     if (!this.link.client.isRetryable(error)) this.abandon(this.link.failure('acquiring', error));
     else if (this.wait) this.#park();
     else this.abandon(this.#timeoutError());
-  }
-
-  /** Calls that failed before do not count: a permit may have been free. */
-  #publishWait(): void {
-    const { name, id, permits } = this;
-    if (!this.#foundNone) telemetry.wait.publish({ name, id, permits });
-    this.#foundNone = true;
   }
 
   #report(progress: port.QueueProgress): void {

@@ -224,9 +224,8 @@ export function askAll<Reply extends port.NodeReply>(
     };
     const onTimeout = (): void => {
       if (isOver) return;
-      links.forEach((_, node) => {
+      for (const node of links.keys())
         if ((answers.pending >> node) & 1) answers.errors[node] = new CallTimeoutError(timeoutMs);
-      });
       end();
     };
     // After a stall of the event loop, timers run first. Replies that have arrived meanwhile must

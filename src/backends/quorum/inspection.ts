@@ -24,8 +24,7 @@ export async function inspectNodes(
         found.set(ticket.id, votes);
       }
       // With the vote of a silent node a slot may have a majority.
-      const isOpen = (votes: Votes): boolean =>
-        votes.slots(given.pending).length > votes.slots().length;
+      const isOpen = (v: Votes) => v.slots(given.pending).length > v.slots().length;
       return majorities.reachedBy(repliedIn(given)) && ![...found.values()].some(isOpen);
     },
   });

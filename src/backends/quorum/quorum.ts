@@ -197,9 +197,8 @@ export class Quorum {
 
   /** The errors of some nodes may decide before other nodes have answered. */
   errorFor({ errors, pending }: Answers<unknown>): QuorumError {
-    const silent = (node: number) =>
-      (pending >> node) & 1 ? new Error('no reply yet') : undefined;
-    const reasons = errors.map((error, node) => error ?? silent(node));
+    const silent = new Error('no reply yet');
+    const reasons = errors.map((e, node) => e ?? ((pending >> node) & 1 ? silent : undefined));
     return new QuorumError(this.majorities.needed, reasons);
   }
 
