@@ -40,7 +40,7 @@ export class Releases {
   /** Pauses since the last call that worked. */
   #pauses = 0;
   /** The monotonic time of the latest turn: requests of this process may live until then. */
-  turnAt = 0;
+  turnAt: number = -Infinity;
 
   constructor(link: SemaphoreLink) {
     this.#link = link;

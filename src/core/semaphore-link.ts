@@ -297,10 +297,12 @@ export class SemaphoreLink implements Owner {
    * requests of a reply should ask again. `isTurn`: the process's waiter lease lasts until then.
    */
   scheduleTry(askAgainAt?: number, isTurn = false, asksProgress = false): void {
-    const { clock, client, options, releases, batchers } = this;
+    const { clock, client, options, batchers } = this;
     const now = clock.monotonic();
-    const turnAt = isTurn ? now + batchers.serverClock.delayUntil(askAgainAt ?? 0) : 0;
-    releases.turnAt = Math.max(releases.turnAt, turnAt);
+    const turnAt = isTurn ? now + batchers.serverClock.delayUntil(askAgainAt ?? 0) : -Infinity;
+    // That lease is of all objects of the semaphore in this process.
+    for (const { releases } of isTurn ? client.semaphores.of(this.name) : [])
+      releases.turnAt = Math.max(releases.turnAt, turnAt);
     if (!client.waiting.has(this)) return;
     if (this.#unsureSince !== undefined || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));

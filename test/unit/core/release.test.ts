@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { spy } from 'sinon';
 
 import { acquireAll, BackendError, KeyedMutex, KeyedSemaphore } from '../../../src/index.js';
-import { Semaphore, useAll } from '../../../src/index.js';
+import { ClosedError, Semaphore, useAll } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, type StubBackend, watch } from '../stub-backend.js';
 import {
@@ -70,6 +70,41 @@ describe('releasing', () => {
     await clock.advance(1000);
     expect(backend.releases.at(-1)?.call.ids).to.deep.equal(backend.ids);
     expect(backend.releases.at(-1)?.at).to.be.within(250_000, 251_000);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('of a request is tried as long through another object of the semaphore: the lease is of the process', async () => {
+    const { backend, clock, acquire } = stubFixture(LONG);
+    const other = new Semaphore(backend, 'jobs', { ...LONG, limit: 10_000, retry: PLAIN });
+    const nearest = { askAgainAt: backend.reply.serverTime + 300_000, isTurn: true };
+    let first: string | undefined;
+    backend.onAcquire = (call) => {
+      const isFirst = call.requests[0]?.id === (first ??= call.requests[0]?.id);
+      return { ...backend.allQueued(call), ...(!isFirst && nearest) };
+    };
+    backend.isRetryable = () => false;
+    backend.onRelease = () => Promise.reject(away);
+    acquire(1000);
+    await clock.advance(0);
+    const waiting = watch(clock, other.acquire());
+    await clock.advance(250_000);
+    expect(backend.releases.at(-1)).to.have.nested.property('call.ids[0]', first);
+    expect(backend.releases.at(-1)?.at).to.be.above(249_000);
+    await clock.advance(100_000);
+    expect(backend.releases.at(-1)?.at).to.be.closeTo(335_000, 1000);
+    await other.close();
+    expect(waiting.error).to.be.instanceOf(ClosedError);
+  });
+
+  it('that fails is tried no longer on a clock that has not come to 0 yet', async () => {
+    const { backend, clock, acquire } = stubFixture(LONG);
+    const own = clock.monotonic.bind(clock);
+    clock.monotonic = () => own() - 1e9;
+    backend.isRetryable = () => false;
+    backend.onRelease = () => Promise.reject(away);
+    acquire(1000);
+    await clock.advance(60_000);
+    expect(backend.releases.at(-1)?.at).to.be.closeTo(36_000 - 1e9, 1000);
     expect(clock.timers).to.equal(0);
   });
 
