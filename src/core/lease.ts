@@ -233,8 +233,10 @@ export class Lease extends Release {
     const error = new HandleLostError(name, this.id, reason, cause);
     const from = instant(clock);
     this.loss = error;
-    // Its holder overruns it from now on; after a close it never does.
-    if (reason !== 'expired') this.#window = { from, duration: reason === 'closed' ? Infinity : 0 };
+    // Its holder overruns it from now on, or since the keeper's last renewal ran out; after a close
+    // it never does.
+    const duration = reason === 'closed' ? Infinity : Math.min(0, this.#kept?.left() ?? 0);
+    if (reason !== 'expired' || this.#kept) this.#window = { from, duration };
     this.stage = 'over';
     this.#stop();
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
@@ -269,8 +271,7 @@ export class Lease extends Release {
    * the backend answered.
    */
   get goneBecause(): LostReason | undefined {
-    if (this.loss !== undefined) return this.loss.reason;
-    return this.link.clock.monotonic() < this.leaseEnd ? 'missing' : undefined;
+    return this.loss?.reason ?? (this.#left() > 0 ? 'missing' : undefined);
   }
 
   /** See `Handle.release`. */
@@ -280,7 +281,10 @@ export class Lease extends Release {
     const now = this.link.clock.monotonic();
     const wasHeld = this.stage === 'held';
     // First, so that the timer of all continues without a pause.
-    const released = this.giveBack(now, wasHeld ? this.#left(now) : 0);
+    const left = wasHeld ? this.#left(now) : 0;
+    const released = this.giveBack(now, left);
+    // Its keeper forgets the renewals.
+    if (wasHeld && this.#kept) this.#window = windowOf(instant(this.link.clock), left);
     if (wasHeld) this.#stop();
     if (telemetry.release.hasSubscribers) this.#publishRelease(released);
     return released;

@@ -174,7 +174,7 @@ export class Release implements Item<never> {
   /** How many calls have carried it: acquires, and from its release on releases alone. */
   protected attempts = 0;
   /** Monotonic time at which its lease is over, as its holder knows it; once it is given back. */
-  protected leaseEnd: number = -Infinity;
+  #leaseEnd = -Infinity;
   #settle: ((outcome: boolean | Promise<never>) => void) | undefined;
 
   constructor(link: SemaphoreLink, id: string) {
@@ -185,7 +185,7 @@ export class Release implements Item<never> {
   /** Makes sure that nothing stays behind under its id. No caller waits for it. */
   withdraw(): void {
     // A call that was late may have run behind the first withdrawal.
-    if (this.leaseEnd > -Infinity) new Release(this.link, this.id).withdraw();
+    if (this.#leaseEnd > -Infinity) new Release(this.link, this.id).withdraw();
     else this.#begin(this.link.clock.monotonic(), 0);
   }
 
@@ -209,7 +209,7 @@ export class Release implements Item<never> {
     this.stage = 'leaving';
     this.attempts = 0;
     this.lastError = undefined;
-    this.leaseEnd = now + remaining;
+    this.#leaseEnd = now + remaining;
     this.link.releases.send(this);
   }
 
@@ -220,7 +220,7 @@ export class Release implements Item<never> {
 
   /** A try whose outcome is unknown may have released it, and then the next try finds nothing. */
   answer(isReleased: Verdict, call: Call): void {
-    const mayHave = this.attempts > 1 && this.link.clock.monotonic() < this.leaseEnd;
+    const mayHave = this.attempts > 1 && this.link.clock.monotonic() < this.#leaseEnd;
     this.#answer(isReleased === true || mayHave);
     this.link.releases.onWorked(this, call.late);
   }
@@ -230,12 +230,12 @@ export class Release implements Item<never> {
     const isRefused = !client.isRetryable(error);
     const now = clock.monotonic();
     this.lastError = error;
-    if (now >= this.leaseEnd) this.#answer(false);
+    if (now >= this.#leaseEnd) this.#answer(false);
     else if (isRefused) this.#answer(this.#error('was refused'));
     // A call that got no answer may still renew it, however late. A ticket outlives its lease also
     // where the server's clock was set back.
     const longest = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
-    releases.onFailed(this, isRefused, now < Math.max(this.leaseEnd, releases.turnAt) + longest);
+    releases.onFailed(this, isRefused, now < Math.max(this.#leaseEnd, releases.turnAt) + longest);
   }
 
   /** Ends it if its caller has waited for long enough. True: it has. */
@@ -248,7 +248,7 @@ export class Release implements Item<never> {
 
   /** Its caller has waited for long enough; it is still retried. */
   giveUp(now: number): void {
-    this.#answer(this.leaseEnd <= now ? false : this.#error('was not confirmed in time'));
+    this.#answer(this.#leaseEnd <= now ? false : this.#error('was not confirmed in time'));
   }
 
   #answer(outcome: boolean | BackendError): void {

@@ -1,9 +1,11 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
 import type { KeepableLease, KeptSemaphore } from '../../src/backends/lease-keeper.js';
 import { MOST_LEASES } from '../../src/keeper/shared-leases.js';
 import { type Handle, MemoryBackend, Semaphore, type SemaphoreOptions } from '../../src/index.js';
+import type { ReleaseMessage } from '../../src/telemetry-messages.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { errorOf } from '../support/rejection.js';
 import { SecondThread } from './second-thread.js';
@@ -140,6 +142,26 @@ describe('a permit that a keeper renews', () => {
     });
     await threads.time.advance(1);
     expect(heard).to.deep.equal(['LOST_UNNOTICED']);
+  });
+
+  it('was held past its end only after its last renewal is over', async () => {
+    const overruns: number[] = [];
+    const onRelease = (message: unknown) => overruns.push((message as ReleaseMessage).overrun);
+    subscribe('redsem:release', onRelease);
+    const handle = await hold();
+    await threads.time.advance(2.2 * TTL);
+    await handle.release();
+    const late = await hold();
+    await threads.time.advance(2.2 * TTL);
+    threads.keeper.isBlocked = true;
+    threads.main.isBlocked = true;
+    while (late.held) await threads.time.advance(1);
+    await threads.time.advance(500);
+    threads.main.unblock();
+    await late.release();
+    unsubscribe('redsem:release', onRelease);
+    expect(overruns).to.have.length(2).with.property('0', 0);
+    expect(overruns[1]).to.be.closeTo(500, 50);
   });
 
   it('is not renewed after its release, though the order to stop is on its way', async () => {

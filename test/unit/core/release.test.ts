@@ -335,6 +335,19 @@ describe('a release that fails behind a result', () => {
     }
   });
 
+  it('is no loss while the function ran where the machine was suspended before the answer', async () => {
+    const { backend, clock, semaphore } = stubFixture({ ttl: 1000 }, granting());
+    const heard: string[] = [];
+    semaphore.on('warning', ({ code }) => heard.push(code));
+    backend.onRelease = (call) => {
+      clock.stepWall(60_000);
+      return { ...backend.reply, released: call.ids.map(() => false) };
+    };
+    await semaphore.use(() => undefined);
+    await clock.advance(0);
+    expect(heard).to.deep.equal([]);
+  });
+
   it('of a permit among several is a warning of its semaphore, or of the owner of its keys', async () => {
     const backend = refusing('mails', 'keyed:keys:bob', 'keyed:tenants:a');
     const jobs = new Semaphore(backend, 'jobs', { limit: 2 });
