@@ -1,4 +1,5 @@
 import type { AcquireReply } from '../backends/backend.js';
+import { withTimeout } from '../time/call-timeout.js';
 import { Batcher, MOST_IDS } from './batcher.js';
 import type { Lease } from './lease.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
@@ -38,8 +39,9 @@ export function acquireTogether(
       // An aborted request has stayed behind, and then none is asked for.
       const asking = calls.length === requests.length && backend.acquireTogether?.(calls);
       const replies = Promise.resolve(asking).then((all) => all || shares.map(() => null));
-      // The reply may show tickets to give back after a close.
-      for (const { owner } of shares) owner.releases.drainAfter(replies);
+      // The reply may show tickets to give back after a close, which does not wait for a late reply.
+      const ended = withTimeout(clock, callTimeoutMs, replies);
+      for (const { owner } of shares) owner.releases.drainAfter(ended);
       return replies;
     },
     deliver: (share, reply, call) => {

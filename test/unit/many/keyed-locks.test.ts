@@ -155,6 +155,17 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(backend.givenBack.toSorted()).to.deep.equal([...backend.ids, ...backend.ids].toSorted());
   });
 
+  it('closes without waiting for a call for all that was given up', async () => {
+    const { clock } = backend;
+    Object.assign(backend, { acquireTogether: fake(never<undefined>) });
+    const acquiring = watch(clock, mutex.acquire(['a', 'b'], { timeout: 7000 }));
+    await clock.advance(20_000);
+    expect(acquiring.error).to.be.instanceOf(AcquireTimeoutError);
+    const closing = watch(clock, mutex.close());
+    await clock.advance(10_000);
+    expect(closing.at).to.equal(20_000);
+  });
+
   it('says how long the only call for all had no reply, however old the process is', async () => {
     const { clock } = backend;
     Object.assign(backend, { acquireTogether: fake(never<undefined>) });
