@@ -301,8 +301,9 @@ export class SemaphoreLink implements Owner {
     const now = clock.monotonic();
     const turnAt = isTurn ? now + batchers.serverClock.delayUntil(askAgainAt ?? 0) : -Infinity;
     // That lease is of all objects of the semaphore in this process.
-    for (const { releases } of isTurn ? client.semaphores.of(this.name) : [])
-      releases.turnAt = Math.max(releases.turnAt, turnAt);
+    if (isTurn)
+      for (const { releases } of client.semaphores.of(this.name))
+        releases.turnAt = Math.max(releases.turnAt, turnAt);
     if (!client.waiting.has(this)) return;
     if (this.#unsureSince !== undefined || !client.healthy) {
       const pause = backoffDelay(options.retry, this.#pauses, randomBy(clock));

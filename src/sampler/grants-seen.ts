@@ -26,12 +26,11 @@ export class GrantsSeen {
    * after a pause: its tokens may be old.
    */
   newTokens(tokens: readonly number[], now: number): readonly number[] {
-    const before = this.#highest;
     const isFirst = now - this.#lookedAt > this.#span;
-    this.#highest = tokens.reduce((most, token) => Math.max(most, token), before);
+    const found = isFirst ? [] : tokens.filter((token) => token > this.#highest);
+    this.#highest = tokens.reduce((most, token) => Math.max(most, token), this.#highest);
     this.#lookedAt = now;
     if (isFirst) this.#since = now;
-    const found = isFirst ? [] : tokens.filter((token) => token > before);
     while ((this.#recent[0]?.at ?? now) < now - this.#span) this.#recent.shift();
     if (!isFirst) this.#recent.push({ at: now, grants: found.length });
     return found;
