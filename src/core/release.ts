@@ -235,7 +235,9 @@ export class Release implements Item<never> {
     // A call that got no answer may still renew it, however late. A ticket outlives its lease also
     // where the server's clock was set back.
     const longest = Math.max(options.ttl, WAITER_LEASE_MS) + callTimeoutMs;
-    releases.onFailed(this, isRefused, now < Math.max(this.#leaseEnd, releases.turnAt) + longest);
+    // Under the id of a permit that was held, no request waits for a turn.
+    const turnAt = this.observer === undefined ? releases.turnAt : -Infinity;
+    releases.onFailed(this, isRefused, now < Math.max(this.#leaseEnd, turnAt) + longest);
   }
 
   /** Ends it if its caller has waited for long enough. True: it has. */

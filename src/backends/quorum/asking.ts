@@ -233,8 +233,7 @@ export function askAll<Reply extends port.NodeReply>(
     const timer = clock.schedule(() => void setImmediate(onTimeout), timeoutMs, false);
     links.forEach((link, node) => {
       const settle = (reply: Reply | undefined, error?: unknown): void => {
-        if (isOver && reply !== undefined) onLate?.(node, reply);
-        if (isOver) return;
+        if (isOver) return reply && onLate?.(node, reply);
         answers.replies[node] = reply;
         answers.errors[node] = error;
         answers.pending &= ~(1 << node);

@@ -96,6 +96,20 @@ describe('releasing', () => {
     expect(waiting.error).to.be.instanceOf(ClosedError);
   });
 
+  it('of a permit is tried no longer because another request waits for a turn [P7]', async () => {
+    const { backend, clock, acquire, handle } = await heldFixture(LONG);
+    const nearest = { askAgainAt: backend.reply.serverTime + 900_000, isTurn: true };
+    backend.onAcquire = (call) => ({ ...backend.allQueued(call), ...nearest });
+    acquire(100);
+    await clock.advance(1000);
+    backend.onRelease = () => Promise.reject(away);
+    const releasing = watch(clock, handle.release());
+    await clock.advance(300_000);
+    expect(releasing.error).to.be.instanceOf(BackendError);
+    expect(backend.releases.at(-1)?.at).to.be.below(70_000);
+    expect(clock.timers).to.equal(0);
+  });
+
   it('that fails is tried no longer on a clock that has not come to 0 yet', async () => {
     const { backend, clock, acquire } = stubFixture(LONG);
     const own = clock.monotonic.bind(clock);
