@@ -184,8 +184,10 @@ export class Release implements Item<never> {
 
   /** Makes sure that nothing stays behind under its id. No caller waits for it. */
   withdraw(): void {
-    // A call that was late may have run behind the first withdrawal.
-    if (this.#leaseEnd > -Infinity) new Release(this.link, this.id).withdraw();
+    // A call that was late may have run behind the first withdrawal. A caller that waits for a
+    // release gets the answer to either call: the later call may overtake the earlier call.
+    if (this.#settle !== undefined) this.link.releases.send(this);
+    else if (this.#leaseEnd > -Infinity) new Release(this.link, this.id).withdraw();
     else this.#begin(this.link.clock.monotonic(), 0);
   }
 

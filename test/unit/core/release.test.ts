@@ -122,6 +122,37 @@ describe('releasing', () => {
     expect(clock.timers).to.equal(0);
   });
 
+  it('is true when a withdrawal of the same id overtakes it, which a late grant causes', async () => {
+    const { backend, clock, acquire } = stubFixture(LONG, pushing());
+    const [asked, overtaken] = [later<void>(), later<void>()];
+    const granted = { kind: 'granted', fencingToken: 7, slots: [0] } as const;
+    backend.onAcquire = async (call, index) => {
+      if (index === 0) return backend.allQueued(call);
+      await asked.promise;
+      return backend.verdicts(call, () => granted);
+    };
+    // The first call reaches the server behind the second.
+    backend.onRelease = async (call, index) => {
+      if (index === 0) await overtaken.promise;
+      return backend.released(call, index > 0);
+    };
+    await backend.setHealth(true);
+    const waiting = acquire();
+    await clock.advance(3000);
+    const [id = ''] = backend.ids;
+    await backend.push(id, undefined, 7);
+    await clock.advance(0);
+    const releasing = watch(clock, waiting.value?.release() ?? never());
+    await clock.advance(0);
+    asked.resolve();
+    await clock.advance(10);
+    overtaken.resolve();
+    await clock.advance(60_000);
+    expect(backend.acquires.length).to.equal(2);
+    expect(backend.releases.map(({ call }) => call.ids)).to.deep.equal([[id], [id]]);
+    expect([releasing.value, clock.timers]).to.deep.equal([true, 0]);
+  });
+
   it('is false when a refusal comes after the lease, before any timer ran', async () => {
     const { backend, clock, handle } = await heldFixture();
     const gate = later<never>();
