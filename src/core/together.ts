@@ -39,7 +39,8 @@ export function acquireTogether(
       // An aborted request has stayed behind, and then none is asked for.
       const asking = calls.length === requests.length && backend.acquireTogether?.(calls);
       const replies = Promise.resolve(asking).then((all) => all || shares.map(() => null));
-      // The reply may show tickets to give back after a close, which does not wait for a late reply.
+      // The reply may show tickets to give back after a close, which does not wait for a late
+      // reply.
       const ended = withTimeout(clock, callTimeoutMs, replies);
       for (const { owner } of shares) owner.releases.drainAfter(ended);
       return replies;
