@@ -132,9 +132,9 @@ export class Request extends Lease implements port.TicketRequest {
       this.abandon(new QueueFullError({ name: this.name, position: verdict.waiting, limit }), 1);
     } else if (verdict.kind === 'queued') {
       this.arrival = verdict.arrival;
-      const { name, id, permits } = this;
       // Calls that failed before do not count: a permit may have been free.
-      if (!this.#foundNone) telemetry.wait.publish({ name, id, permits });
+      if (!this.#foundNone && telemetry.wait.hasSubscribers)
+        telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
       this.#foundNone = true;
       if (verdict.progress !== undefined) this.#report(verdict.progress);
       this.#park();
