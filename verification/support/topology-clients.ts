@@ -28,7 +28,8 @@ export function clusterClient({ kind, ports, login, detours }: Way): TopologyCli
   if (kind === 'redis') {
     const client = createCluster({
       rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
-      ...(detours && { nodeAddressMap: addressMap(detours) }),
+      // A new object for each call: redis 6.3 writes into it, see docs/operations/topologies.md.
+      ...(detours && { nodeAddressMap: (address: string) => addressMap(detours)[address] }),
       topologyRefreshOnReconnectionAttemptStrategy: 500,
       defaults: { ...login },
     });
