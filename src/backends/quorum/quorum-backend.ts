@@ -161,7 +161,7 @@ export class QuorumBackend extends Quorum implements port.Backend {
     return inspectNodes(this, call);
   }
 
-  /** A single node in danger endangers no majority yet, but is reported; a node may hang. */
+  /** Reports a node in danger, though a majority is safe. A node that hangs delays no report. */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
     const asked = this.links.map(async ({ node }, index) => {
       const hazard = await node.findHazard?.(key);

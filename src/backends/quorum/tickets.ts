@@ -41,7 +41,7 @@ export class Tickets {
   readonly #clock: Clock;
   /** In the order in which they were confirmed. */
   readonly #held = new Map<string, HeldTicket>();
-  /** In the order of their releases; behind a ticket that is held for long they would stay. */
+  /** In the order of their releases. In one list a ticket that is held for long would keep them. */
   readonly #released = new Map<string, { readonly until: number }>();
 
   constructor(clock: Clock) {
